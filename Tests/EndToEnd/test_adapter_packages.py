@@ -468,6 +468,85 @@ class Deployment(PackageTest):
         self.adapters("rollback", "tasks", "--yes")
         self.assertIsNone(self.installed()[0]["rollbackReason"])
 
+    def test_versions_with_other_options_follow_each_other_in_both_directions(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.adapters("upgrade", self.package("1.1.0", options=["extra", "colour"]))
+        self.adapters("rollback", "tasks", "--yes")
+        self.assertEqual(self.version(), "1.0.0")
+        self.adapters("rollback", "tasks", "--yes")
+        self.configure(colour=True)
+        self.apply()
+        said = self.adapters("rollback", "tasks", "--yes", status=FAILED)
+        self.assertRegex(said, r"There is no key adapters\.tasks\.colour .*Take it out of the configuration")
+        # One that drops an option that is set is refused the same way.
+        self.assertIn("adapters.tasks.colour", self.adapters("upgrade", self.package("1.2.0"), status=FAILED))
+        self.assertEqual(self.version(), "1.1.0")
+        self.configure(extra=True)
+        self.adapters("rollback", "tasks", "--yes")
+        self.assertEqual(self.version(), "1.0.0")
+
+    def test_a_crashed_version_gives_way_though_its_options_are_set_that_the_one_before_does_not_have(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.configure(colour=True)
+        self.adapters("upgrade", self.package("1.1.0", options=["extra", "colour"], crashAt=2))
+        self.version()
+        self.version()
+        self.until(lambda: "adapter rolled back" in self.gateway.log())
+        self.until(lambda: self.version() == "1.0.0")
+        self.assertIn("The key adapters.tasks.colour is not read", self.gateway.log())
+        # It stays so after a restart, and is an error to those who look.
+        self.gateway.stop()
+        checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
+        self.assertIn("There is no key adapters.tasks.colour", checked.stderr)
+        self.start()
+        self.assertEqual(self.version(), "1.0.0")
+        self.assertIn("The key adapters.tasks.colour is not read", self.gateway.log())
+        self.assertIn("There is no key adapters.tasks.colour", str(self.control("config", "apply", status=FAILED)))
+
+    def test_a_roll_back_that_fails_is_shown(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.adapters("upgrade", self.package("1.1.0", crashAt=1))
+        refuse = self.folder / "data/adapters/tasks/versions/1.0.0/bin/cbor.py"
+        refuse.chmod(0o644)
+        refuse.write_text("changed")
+        self.version()
+        self.until(lambda: "adapter not rolled back" in self.gateway.log())
+        [installed] = self.installed()
+        self.assertRegex(installed["problem"], "could not be rolled back: .*changed")
+
+    def test_keys_of_adapters_that_are_not_there_keep_nothing_from_being_served(self):
+        self.write(adapters={**self.OTHERS, "tasks": {"extra": True}, "invoices": {"limit": 3}})
+        gateway = self.start()
+        for name in ("tasks", "invoices"):
+            self.assertRegex(gateway.log(), rf"The key adapters\.{name} is not read: there is no adapter of this name")
+            checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
+            self.assertIn(f"There is no key adapters.{name}", checked.stderr)
+        self.assertIn("There is no key adapters.tasks", str(self.control("config", "apply", status=FAILED)))
+        # The others' keys are no obstacle, and its own are read.
+        self.adapters("install", self.package("1.0.0"))
+        self.create(id="a", title="One", extra="read")
+        gateway.stop()
+        gateway = self.start()
+        self.assertEqual(self.version(), "1.0.0")
+        self.assertIn("There is no key adapters.tasks",
+                      self.adapters("remove", "tasks", "--yes", status=FAILED))
+        gateway.stop()
+        # What is probably a misspelt name would leave what is there without what it says.
+        for adapters, key in [({"usesr": {"access": "login"}}, "usesr"), ({"tasks": {"acces": "login"}}, "tasks.acces")]:
+            self.write(adapters=adapters)
+            refused = run_portico("serve", "--config", self.config, "--data", self.folder / "data")
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertRegex(refused.stderr, rf"There is no key adapters\.{key}\. Did you mean")
+
+    def configure(self, **options):
+        self.write(adapters={**self.OTHERS, "tasks": options})
+
     def test_one_that_crashes_while_the_next_version_is_being_started_takes_that_one_nothing_away(self):
         self.write()
         self.start()

@@ -76,6 +76,42 @@ private func resolve(
         }
     }
 
+    @Test func `a name that is tolerated is left unread, unless it is known or looks like one that is`() throws {
+        let own: Set = ["access", "worker"]
+        let reference = ConfigurationReference(
+            ["adapters.tasks.access", "adapters.tasks.worker.memory", "adapters.tasks.limit"].map {
+                ConfigurationKey($0, .text, "A text.")
+            },
+            tolerated: [
+                ["adapters"]: ToleratedNames(known: ["tasks"], similar: ["tasks"], because: "there is none"),
+                ["adapters", "tasks"]: ToleratedNames(known: own, similar: own, because: "it has none"),
+            ])
+        func resolved(_ yaml: String, _ environment: [String: String] = [:], _ overrides: [String] = []) throws
+            -> Result<ResolvedConfiguration, ConfigurationErrors>
+        {
+            ResolvedConfiguration.resolve(
+                try YAMLDocument.read(yaml, file: "t.yaml"), reference: reference, environment: environment,
+                overrides: overrides, secrets: SecretSource(environment: [:]) { _ in "" })
+        }
+        let found = try resolved(
+            "adapters: {invoices: {size: 3}, letters: , tasks: {limits: {a: 1}}}",
+            ["PORTICO_ADAPTERS_TASKS_COLOUR": "red"], ["adapters.orders.access=login", "adapters.tasks.limit.a=1"]
+        ).get()
+        #expect(
+            found.unread.map { $0.path.joined(separator: ".") } == [
+                "adapters.invoices", "adapters.letters", "adapters.tasks.limits", "adapters.tasks.colour",
+                "adapters.orders.access", "adapters.tasks.limit.a",
+            ])
+        #expect(found.warnings == found.unread.map(\.warning))
+        for (yaml, environment) in [
+            ("adapters: {task: {access: login}}", [:]), ("adapters: {tasks: {acces: login}}", [:]),
+            ("adapters: {tasks: {worker: {momery: 3}}}", [:]), ("invoices: 3", [:]),
+            ("", ["PORTICO_ADAPTERS_INVOICES_SIZE": "3"]), ("", ["PORTICO_ADAPTERS_TASKS_ACESS": "login"]),
+        ] as [(String, [String: String])] {
+            #expect(throws: ConfigurationErrors.self) { try resolved(yaml, environment).get() }
+        }
+    }
+
     @Test func `the environment lies over the file, and the command line over both`() throws {
         let yaml = "http: {port: 1, corsMaxAge: 1s}\nadapters: {users: {access: login}}"
         let resolved = try resolve(

@@ -11,10 +11,12 @@ enum Configured {
 
     static let secrets = ["WORD": "open sesame", "BROKEN": "two\nlines", "EMPTY": ""]
 
-    static func plan(_ text: String, set overrides: [String] = [], data: String = "/tmp/data") throws -> HostPlan {
+    static func plan(
+        _ text: String, set overrides: [String] = [], data: String = "/tmp/data", toleratesUnknown: Bool = false
+    ) throws -> HostPlan {
         try HostPlan(
             YAMLDocument.read(text, file: "c.yaml"), environment: secrets, overrides: overrides, directory: folder,
-            data: data)
+            data: data, toleratesUnknown: toleratesUnknown)
     }
 
     /// Why there is no plan; nothing where there is one.

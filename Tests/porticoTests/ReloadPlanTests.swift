@@ -52,6 +52,19 @@ import Testing
         #expect(!members.isPossible)
     }
 
+    @Test func `keys of an adapter that is not there keep nothing from being served where that is tolerated`() throws {
+        let text = "adapters: { invoices: { limit: 3 } }"
+        #expect(Configured.refusal(text).contains("There is no key adapters.invoices."))
+        let plan = try Configured.plan(text, toleratesUnknown: true)
+        #expect(plan.warnings.contains { $0.contains("adapters.invoices is not read") })
+        #expect(throws: ConfigurationErrors.self) {
+            try Configured.plan("adapters: { chta: { access: login } }", toleratesUnknown: true)
+        }
+        #expect(throws: ConfigurationErrors.self) {
+            try Configured.plan("adapters: { chat: { colour: red } }", toleratesUnknown: true)
+        }
+    }
+
     @Test func `upstreams come, change and go, but not in whose name they are called`() throws {
         let one = "upstreams: { a: { url: https://a.example/ } }"
         let other = try change(one, "upstreams: { a: { url: https://b.example/ } }")

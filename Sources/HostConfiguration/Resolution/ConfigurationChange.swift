@@ -25,7 +25,11 @@ public struct ConfigurationChange: Sendable, Equatable {
 
 extension ResolvedConfiguration {
     /// What differs in `new`, by key. A key that does not reload by `reference` has an obstacle.
-    public func changes(to new: ResolvedConfiguration, _ reference: ConfigurationReference) -> [ConfigurationChange] {
+    ///
+    /// `old`: the reference of this one, which may have keys that have gone.
+    public func changes(
+        to new: ResolvedConfiguration, _ reference: ConfigurationReference, before old: ConfigurationReference? = nil
+    ) -> [ConfigurationChange] {
         let (before, after) = (byKey, new.byKey)
         let named = emptyMappings.symmetricDifference(new.emptyMappings).filter { reference.isNamedFreely($0) }
         let mappings = named.map { path in
@@ -38,10 +42,11 @@ extension ResolvedConfiguration {
             + Set(before.keys).union(after.keys).sorted().compactMap { key in
                 guard before[key]?.value != after[key]?.value else { return nil }
                 let path = after[key]?.path ?? before[key]?.path ?? []
+                let reloads = (reference.key(for: path) ?? old?.key(for: path))?.reloads ?? false
                 return ConfigurationChange(
                     key: key, old: before[key]?.value.written, new: after[key]?.value.written,
                     location: after[key]?.location,
-                    obstacle: reference.key(for: path)?.reloads ?? false ? nil : Self.needsRestart)
+                    obstacle: reloads ? nil : Self.needsRestart)
             }
     }
 

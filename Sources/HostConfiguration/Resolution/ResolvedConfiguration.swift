@@ -9,11 +9,25 @@ public struct ResolvedConfiguration: Sendable {
         public let location: ConfigurationLocation?
     }
 
+    /// A key that is left aside because nothing takes it.
+    public struct UnreadKey: Sendable, Equatable {
+        public let path: [String]
+        /// As the end of a sentence.
+        public let reason: String
+        public let location: ConfigurationLocation
+
+        public var warning: ConfigurationError {
+            ConfigurationError("The key \(path.joined(separator: ".")) is not read: \(reason).", at: location)
+        }
+    }
+
     let byKey: [String: Setting]
     /// Paths at which a mapping without keys stands.
     let emptyMappings: Set<[String]>
     /// What was left aside though it looks as if it were meant.
     public let warnings: [ConfigurationError]
+    /// Those that ``warnings`` names too.
+    public let unread: [UnreadKey]
 
     /// The file, over it the environment, over that `overrides` (`key=value`). Reports every error, not only the first.
     public static func resolve(
@@ -34,10 +48,14 @@ public struct ResolvedConfiguration: Sendable {
         return .success(
             ResolvedConfiguration(
                 settings: resolver.settings, emptyMappings: resolver.emptyMappings,
-                warnings: warnings + resolver.unread))
+                warnings: warnings + resolver.unread.map(\.warning), unread: resolver.unread))
     }
 
-    init(settings: [String: Setting], emptyMappings: Set<[String]> = [], warnings: [ConfigurationError]) {
+    init(
+        settings: [String: Setting], emptyMappings: Set<[String]> = [], warnings: [ConfigurationError],
+        unread: [UnreadKey] = []
+    ) {
+        self.unread = unread
         byKey = settings
         self.emptyMappings = emptyMappings
         self.warnings = warnings
@@ -89,8 +107,7 @@ struct Resolver {
     var settings: [String: ResolvedConfiguration.Setting] = [:]
     var emptyMappings: Set<[String]> = []
     var errors: [ConfigurationError] = []
-    /// Keys that are left unread, as warnings.
-    var unread: [ConfigurationError] = []
+    var unread: [ResolvedConfiguration.UnreadKey] = []
 
     mutating func addDefaults() {
         for key in reference.keys {
@@ -122,8 +139,7 @@ struct Resolver {
             errors.append(ConfigurationError(unknown: path, in: reference, at: location))
             return
         }
-        unread.append(
-            ConfigurationError("The key \(path.joined(separator: ".")) is not read: \(reason).", at: location))
+        unread.append(.init(path: path, reason: reason, location: location))
     }
 
     mutating func add(_ layer: () throws(ConfigurationError) -> [(path: [String], node: ConfigurationNode)]) {

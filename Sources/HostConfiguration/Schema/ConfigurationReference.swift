@@ -5,16 +5,27 @@ public struct ConfigurationReference: Sendable {
     public let removed: [RemovedKey]
     /// Paths below which further keys may stand that nothing here knows, and why they are not read: the end of a sentence.
     public let unread: [[String]: String]
+    /// Paths below which names may stand that nothing here knows, and that are not read either, unless they look misspelt.
+    public let tolerated: [[String]: ToleratedNames]
 
-    public init(_ keys: [ConfigurationKey], removed: [RemovedKey] = [], unread: [[String]: String] = [:]) {
+    public init(
+        _ keys: [ConfigurationKey], removed: [RemovedKey] = [], unread: [[String]: String] = [:],
+        tolerated: [[String]: ToleratedNames] = [:]
+    ) {
         self.keys = keys
         self.removed = removed
         self.unread = unread
+        self.tolerated = tolerated
     }
 
     /// Why a key is left unread that is not among ``keys``; nil: it is an error.
     func reasonUnread(_ names: [String]) -> String? {
-        unread.first { names.count > $0.key.count && names.starts(with: $0.key) }?.value
+        if let reason = unread.first(where: { names.count > $0.key.count && names.starts(with: $0.key) })?.value {
+            return reason
+        }
+        return tolerated.first { path, tolerated in
+            names.count > path.count && names.starts(with: path) && tolerated.takes(names[path.count])
+        }?.value.reason
     }
 
     /// What takes the place of a removed key.
@@ -43,8 +54,12 @@ public struct ConfigurationReference: Sendable {
     func suggestion(for names: [String]) -> String? {
         guard let wrong = names.last else { return nil }
         let parent = Array(names.dropLast())
-        let known = Set(keys.filter { $0.isBelow(parent) }.map { $0.path[parent.count] }).subtracting(["*"])
-        let ranked = known.map { (name: $0, distance: Self.distance(wrong.lowercased(), $0.lowercased())) }
+        return Self.suggestion(
+            for: wrong, of: Set(keys.filter { $0.isBelow(parent) }.map { $0.path[parent.count] }).subtracting(["*"]))
+    }
+
+    fileprivate static func suggestion(for wrong: String, of known: Set<String>) -> String? {
+        let ranked = known.map { (name: $0, distance: distance(wrong.lowercased(), $0.lowercased())) }
         let best = ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }
         return best.flatMap { $0.distance <= max(2, wrong.count / 3) ? $0.name : nil }
     }
@@ -63,6 +78,24 @@ public struct ConfigurationReference: Sendable {
             }
         }
         return row[right.count]
+    }
+}
+
+/// Names at one place that may be left unread.
+public struct ToleratedNames: Sendable {
+    /// Why, as the end of a sentence.
+    let reason: String
+    /// What stands there is known: what is wrong with it is an error.
+    private let known: Set<String>
+    /// A name like one of these is probably meant to be it, and an error.
+    private let similar: Set<String>
+
+    public init(known: Set<String>, similar: Set<String>, because reason: String) {
+        (self.reason, self.known, self.similar) = (reason, known, similar)
+    }
+
+    func takes(_ name: String) -> Bool {
+        !known.contains(name) && ConfigurationReference.suggestion(for: name, of: similar) == nil
     }
 }
 

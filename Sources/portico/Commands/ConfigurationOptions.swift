@@ -20,7 +20,7 @@ struct ConfigurationOptions: ParsableArguments {
     /// `known`: the plugins of this process, where some are loaded already. `packages`: the adapters that are installed;
     /// nil: those of the data directory.
     func load(
-        plugins known: HostPlan.LoadedPlugins? = nil, packages: InstalledReleases? = nil
+        plugins known: HostPlan.LoadedPlugins? = nil, packages: InstalledReleases? = nil, toleratesUnknown: Bool = false
     ) throws -> HostPlan {
         do {
             let text = try read(file)
@@ -28,7 +28,7 @@ struct ConfigurationOptions: ParsableArguments {
             return try HostPlan(
                 root, environment: ProcessInfo.processInfo.environment, overrides: overrides,
                 directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data, plugins: known,
-                packages: packages)
+                packages: packages, toleratesUnknown: toleratesUnknown)
         } catch let errors as ConfigurationErrors {
             throw CommandError(errors.description)
         } catch let error as ConfigurationError {
@@ -37,9 +37,11 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     /// As ``load(plugins:)``, on a thread of its own: it waits for files and for adapters' programs.
-    func plan() async throws -> HostPlan {
+    func plan(toleratesUnknown: Bool = false) async throws -> HostPlan {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "configuration").async { continuation.resume(with: Result { try load() }) }
+            DispatchQueue(label: "configuration").async {
+                continuation.resume(with: Result { try load(toleratesUnknown: toleratesUnknown) })
+            }
         }
     }
 

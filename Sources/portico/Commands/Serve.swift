@@ -26,7 +26,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let signals = ProcessSignals()
         DescriptorLimit.raise()
-        let plan = try await options.plan()
+        let plan = try await options.plan(toleratesUnknown: true)
         let output = LogOutput(
             .standardError, form: LogFormat(plan.settings.logFormat, for: .standardError),
             remembered: plan.settings.logMemory)
@@ -49,7 +49,7 @@ struct Serve: AsyncParsableCommand {
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let options = options
         let reload = ConfigurationReload(plan, logger: logger) {
-            try options.load(plugins: $0, packages: $1)
+            try options.load(plugins: $0, packages: $1, toleratesUnknown: $2)
         }
         let (probations, absent) = (Probations(), ReturnedPrograms())
         for planned in plan.adapters { planned.absent?.report(to: absent) }

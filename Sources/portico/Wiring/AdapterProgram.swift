@@ -38,6 +38,8 @@ final class AdapterProgram: Sendable {
         state = Mutex(.absent(reason))
     }
 
+    var isInstalled: Bool { name != nil }
+
     /// Asks those that were not asked yet, side by side: one that hangs takes its time once, not for each that does. What is wrong
     /// with them is thrown by ``adapter()``. Blocks its thread.
     static func ask(_ programs: [AdapterProgram]) {

@@ -22,8 +22,9 @@ import X509
 /// answers the requests that it has, and is stopped after the last of them. Why:
 /// docs/decisions/0390-reload-by-a-second-generation-of-gateways.md.
 actor ConfigurationReload: ConfigurationControl {
-    /// Makes a plan of the sources as they are, with the plugins of this process and these packages.
-    typealias Reading = @Sendable (HostPlan.LoadedPlugins, InstalledReleases) throws -> HostPlan
+    /// Makes a plan of the sources as they are, with the plugins of this process and these packages. Last, whether keys of what
+    /// is not there are warnings.
+    typealias Reading = @Sendable (HostPlan.LoadedPlugins, InstalledReleases, Bool) throws -> HostPlan
 
     /// What has to run for a change, known once the host is there.
     struct Running {
@@ -133,7 +134,14 @@ actor ConfigurationReload: ConfigurationControl {
         defer { end() }
         let (name, request) = (deployment.name, deployment.request)
         do {
-            let next = try await load(deployment.packages(plan.packages))
+            let next = try await load(deployment.packages(plan.packages), toleratesUnknown: true)
+            let unread = next.resolved.unread.filter { $0.path.starts(with: ["adapters", name.text]) }
+            if !deployment.ignoresUnread, !unread.isEmpty {
+                throw PorticoError(
+                    .recordConflict,
+                    unread.map { "There is no key \($0.path.joined(separator: ".")) then (\($0.location))." }
+                        .joined(separator: " ") + " Take it out of the configuration, and try again.")
+            }
             let changes = ReloadPlan(from: plan, to: next, renewing: [name])
             let others = changes.changes.filter { $0.adapter != name }.map(\.key)
             guard others.isEmpty else {
@@ -171,6 +179,7 @@ actor ConfigurationReload: ConfigurationControl {
                         detail: deployment.summary))
                 try await deployment.commit()
             }
+            for key in unread { logger.warning("\(key.warning)", metadata: ["adapter": "\(name)"]) }
             logger.notice("adapter deployed", metadata: ["adapter": "\(name)", "change": "\(deployment.summary)"])
             return sentences
         } catch {
@@ -257,10 +266,12 @@ actor ConfigurationReload: ConfigurationControl {
 
     /// On a thread of its own, and not waited for where the task is cancelled or ``longestRead`` is over: then the next
     /// one has another thread.
-    private func load(_ packages: InstalledReleases? = nil) async throws -> HostPlan {
+    private func load(
+        _ packages: InstalledReleases? = nil, toleratesUnknown: Bool = false
+    ) async throws -> HostPlan {
         let (stream, result) = AsyncStream<Result<HostPlan, any Error>?>.makeStream()
         let (read, plugins, packages) = (read, plan.plugins, packages ?? plan.packages)
-        queue.async { result.yield(Result { try read(plugins, packages) }) }
+        queue.async { result.yield(Result { try read(plugins, packages, toleratesUnknown) }) }
         let timeout = DispatchWorkItem { result.yield(nil) }
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.longestRead, execute: timeout)
         defer { timeout.cancel() }

@@ -68,11 +68,12 @@ struct HostPlan {
     let remarks: [String]
 
     /// `known`: the plugins of this process, where some are loaded already. `packages`: the adapters that are installed;
-    /// nil: those of the data directory. Throws ``ConfigurationErrors`` and
-    /// ``CommandError``.
+    /// nil: those of the data directory. `toleratesUnknown`: keys of adapters that are not there, and options of installed ones that
+    /// their versions do not have, are warnings. Throws ``ConfigurationErrors`` and ``CommandError``.
     init(
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
-        plugins known: LoadedPlugins? = nil, packages installed: InstalledReleases? = nil
+        plugins known: LoadedPlugins? = nil, packages installed: InstalledReleases? = nil,
+        toleratesUnknown: Bool = false
     ) throws {
         let secrets = SecretSource(environment: environment) { try ConfigurationFile.text($0) }
         let isStart = known == nil
@@ -86,7 +87,8 @@ struct HostPlan {
             do {
                 try self.init(
                     root, environment: environment, overrides: overrides, directory: directory, data: data,
-                    secrets: secrets, plugins: plugins, packages: packages, isStart: isStart)
+                    secrets: secrets, plugins: plugins, packages: packages, isStart: isStart,
+                    tolerating: toleratesUnknown ? root.names(below: "adapters") : nil)
                 return
             } catch is ProgramLeft {
                 // One more is absent: its keys are not read.
@@ -100,7 +102,8 @@ struct HostPlan {
     /// `isStart`: whether programs may be left out, as at a start. In a gateway that serves, an adapter that ran goes on.
     private init(
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
-        secrets: SecretSource, plugins: LoadedPlugins, packages: InstalledReleases, isStart: Bool
+        secrets: SecretSource, plugins: LoadedPlugins, packages: InstalledReleases, isStart: Bool,
+        tolerating written: Set<String>?
     ) throws {
         let loaded = plugins.libraries
         (self.plugins, self.packages) = (plugins, packages)
@@ -112,7 +115,7 @@ struct HostPlan {
             coded
             + (try ConnectionPlan(root, overrides: overrides, directory: directory).adapters(
                 besides: Set(coded.map(\.name)).union(AdapterCatalogue.reserved)))
-        let reference = HostReference.reference(for: modules)
+        let reference = HostReference.reference(for: modules, tolerating: written)
         let resolved = try ResolvedConfiguration.resolve(
             root, reference: reference, environment: environment, overrides: overrides, secrets: secrets
         ).get()
@@ -274,6 +277,15 @@ struct HostPlan {
         }
         for option in module.options { option.addDefault(to: &options) }
         return options
+    }
+}
+
+extension ConfigurationNode {
+    fileprivate func names(below key: String) -> Set<String> {
+        guard case .mapping(let entries) = content,
+            case .mapping(let below)? = entries.first(where: { $0.key == key })?.value.content
+        else { return [] }
+        return Set(below.map(\.key))
     }
 }
 

@@ -5,7 +5,11 @@ import PlistFeeds
 
 /// The configuration reference: the host's own keys, and those of the adapters that it knows.
 enum HostReference {
-    static func reference(for modules: [ConfigurableAdapter]) -> ConfigurationReference {
+    /// `tolerating`: the adapters that have keys, where those that nothing takes are to keep nothing from being served; nil: each
+    /// is an error.
+    static func reference(
+        for modules: [ConfigurableAdapter], tolerating written: Set<String>? = nil
+    ) -> ConfigurationReference {
         let adapters = modules.flatMap { module in
             adapterKeys(module)
         }
@@ -22,7 +26,30 @@ enum HostReference {
             unread: Dictionary(
                 modules.filter { $0.absence != nil }.map {
                     (["adapters", $0.name.text], "the adapter's program is left out, which would take it or not")
-                }, uniquingKeysWith: { $1 }))
+                }, uniquingKeysWith: { $1 }),
+            tolerated: written.map { tolerated(modules, written: $0) } ?? [:])
+    }
+
+    /// Of what is not there nothing is served that such a key would restrict. One of the gateway's own that is misspelt may do
+    /// that, and the name of an adapter that is: unless that adapter has keys itself, and was installed, as others are to be.
+    private static func tolerated(
+        _ modules: [ConfigurableAdapter], written: Set<String>
+    ) -> [[String]: ToleratedNames] {
+        let names = Set(modules.map(\.name.text))
+        let installed = modules.filter { $0.program?.isInstalled ?? false }.map(\.name.text)
+        let own: Set<String> = ["enabled", "access", "worker"]
+        let options = installed.map {
+            (
+                ["adapters", $0],
+                ToleratedNames(known: own, similar: own, because: "this version of it has no such option")
+            )
+        }
+        return Dictionary(uniqueKeysWithValues: options).merging(
+            [
+                ["adapters"]: ToleratedNames(
+                    known: names, similar: names.subtracting(written.intersection(installed)),
+                    because: "there is no adapter of this name")
+            ], uniquingKeysWith: { $1 })
     }
 
     private static let reloadingLog: Set<String> = ["log.level", "log.levels.*", "log.access", "log.slow"]

@@ -16,6 +16,8 @@ struct Deployment: Sendable {
     var hidesNothing = false
     /// Whether other adapters' collections may get other names by it, unless the operator accepts that.
     var mayRename = false
+    /// Whether keys of the adapter that nothing takes then are left aside, with a warning. Otherwise they refuse it.
+    var ignoresUnread = false
     let request: DeploymentRequest
     /// Makes it last beyond a restart. Called when everything is started and nothing is exchanged.
     let commit: @Sendable () async throws -> Void
@@ -31,6 +33,8 @@ actor PackageDeployment: AdapterDeployment {
     private let logger: Logger
     /// Files are read and written here.
     private let queue = DispatchQueue(label: "packages")
+    /// Versions that crashed and could not be gone back from, and why.
+    private var stuck: [AdapterName: (version: AdapterVersion, reason: String)] = [:]
     private var isUnderWay = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -56,10 +60,16 @@ actor PackageDeployment: AdapterDeployment {
             case .success(let adapter):
                 InstalledPackage(
                     name: name.text, version: adapter.current.manifest.version.text, previous: adapter.previous?.text,
-                    rollbackReason: adapter.rollbackReason, problem: absences[name])
+                    rollbackReason: adapter.rollbackReason,
+                    problem: absences[name] ?? problem(of: name, adapter.current.manifest.version))
             case .failure(let error): InstalledPackage(name: name.text, problem: error.message)
             }
         }
+    }
+
+    private func problem(of name: AdapterName, _ version: AdapterVersion) -> String? {
+        guard let stuck = stuck[name], stuck.version == version else { return nil }
+        return "It crashed and could not be rolled back: \(stuck.reason)"
     }
 
     func beginUpload() async throws -> String {
@@ -136,7 +146,8 @@ actor PackageDeployment: AdapterDeployment {
             let data = try await reload.deploy(
                 Deployment(
                     name: name, summary: "rolled back to \(previous)",
-                    packages: { $0.replacing(name, with: release) }, hidesNothing: true, request: request,
+                    packages: { $0.replacing(name, with: release) }, hidesNothing: true,
+                    ignoresUnread: crashed != nil, request: request,
                     commit: { [self] in
                         _ = try await onDisk { () throws(AdapterPackageError) in
                             try folder.rollBack(name, because: crashed?.reason)
@@ -237,6 +248,7 @@ actor PackageDeployment: AdapterDeployment {
                     "data": "\(report.data.joined(separator: "; "))",
                 ])
         } catch {
+            stuck[probation.name] = (probation.version, (error as? PorticoError)?.forOperators ?? "\(error)")
             logger.error(
                 "adapter not rolled back", metadata: ["adapter": "\(probation.name)", "detail": "\(error)"])
         }

@@ -24,7 +24,9 @@ struct ReloadPlan: Sendable {
 
     /// `renewed`: adapters of which another instance is made whether anything has changed or not.
     init(from old: HostPlan, to new: HostPlan, renewing renewed: Set<AdapterName> = []) {
-        let found = old.resolved.changes(to: new.resolved, new.reference) + old.connectionChanges(to: new)
+        let found =
+            old.resolved.changes(to: new.resolved, new.reference, before: old.reference)
+            + old.connectionChanges(to: new)
         let membership = AdapterMembership(from: old.adapters, to: new.adapters)
         self.membership = membership
         adapters = Set(found.compactMap { $0.optionOwner }).union(renewed)

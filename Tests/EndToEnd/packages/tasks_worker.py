@@ -70,7 +70,8 @@ class Worker:
         if method == "hello":
             return {"result": {
                 "version": 1, "name": NAME, "program": BEHAVIOUR["version"],
-                "options": [{"path": "extra", "kind": {"value": "bool"}, "summary": "A further field."}]}}
+                "options": [{"path": path, "kind": {"value": "bool"}, "summary": "A further field.", "defaultValue": [False]}
+                            for path in BEHAVIOUR.get("options", ["extra"])]}}
         if method == "declare" and (FOLDER / "refuse").exists():
             return {"error": {"error": {"code": "server.internal", "message": "It is out of order.", "logDetail": "no"}}}
         if method == "declare":
