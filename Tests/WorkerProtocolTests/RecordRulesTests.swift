@@ -89,6 +89,18 @@ final class AskedWorker: RuleAnswering {
     }
 }
 
+/// Puts a list before each change, after a call.
+private struct CrowdRules: RecordRules {
+    let whenPrepared: @Sendable () -> Void
+
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
+        whenPrepared()
+        return PreparedChange(change, after: [RecordChange("lists", .create("before", [:]))])
+    }
+
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws {}
+}
+
 private func refusal(_ body: () async throws -> Void) async -> PorticoError? {
     do {
         try await body()
@@ -142,6 +154,54 @@ private func refusal(_ body: () async throws -> Void) async -> PorticoError? {
             let chain = try await ann.apply((0..<15).map { note($0, $0 == 0 ? "first" : "n\($0 - 1)") })
             let lengths = chain.records.map { $0?["length"] ?? .null }
             #expect(lengths == (0..<15).map { .int64(5 + (1..<15).prefix($0).reduce(0) { $0 + ($1 > 10 ? 3 : 2) }) })
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `put no more than so many changes first`(isWorker: Bool) async throws {
+        try await RuledStore.with(isWorker: isWorker) { ruled in
+            func crowd(_ count: Int) -> RecordChange {
+                RecordChange("notes", .create("crowd", ["text": .string("\(count)")]))
+            }
+            let ann = ruled.seen(by: "ann")
+            let error = await refusal { _ = try await ann.apply([crowd(PreparedChange.maximumFirst + 1)]) }
+            #expect(error?.code == .requestLimitExceeded)
+            #expect(error?.message == "The adapter's rules put more than 100 changes before one.")
+            let none = try await ruled.own.count(nil, in: "lists")
+            #expect(none == 1)
+            _ = try await ann.apply([crowd(PreparedChange.maximumFirst)])
+            let made = try await ruled.own.count(nil, in: "lists")
+            #expect(made == 1 + PreparedChange.maximumFirst)
+        }
+    }
+
+    @Test func `end between two changes where their caller is cancelled, and nothing is made`() async throws {
+        try await RuledStore.with(isWorker: false) { ruled in
+            let writing = Mutex<Task<Void, any Error>?>(nil)
+            let (prepared, isPrepared) = AsyncStream<Void>.makeStream()
+            let rules = CrowdRules {
+                while writing.withLock({ $0 }) == nil { Thread.sleep(forTimeInterval: 0.001) }
+                writing.withLock { $0?.cancel() }
+                isPrepared.finish()
+            }
+            let mine = AdapterRecords(
+                store: ruled.store, declaration: ruled.declaration.holding(to: rules), principal: .user("ann"))
+            let task = Task { _ = try await mine.apply([RecordChange("lists", .create("late", [:]))]) }
+            writing.withLock { $0 = task }
+            for await _ in prepared {}
+            let result = await task.result
+            #expect(throws: CancellationError.self) { try result.get() }
+            let lists = try await ruled.own.count(nil, in: "lists")
+            #expect(lists == 1)
+        }
+    }
+
+    @Test func `follow no relation to what is not the adapter's`() async throws {
+        try await RuledStore.with(isWorker: false) { ruled in
+            let error = await refusal {
+                _ = try await ruled.own.count(.related("list", "foreign", .always), in: "tasks")
+            }
+            #expect(error?.code == .requestInvalid)
         }
     }
 

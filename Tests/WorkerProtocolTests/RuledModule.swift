@@ -76,6 +76,13 @@ struct TaskRules: RecordRules {
             let text = fields["text"]?.stringValue ?? ""
             let named = try RecordID(text).flatMap { try writing.snapshot.record($0, in: "notes") }
             if id == "much" { for _ in 0..<8 { _ = try writing.snapshot.query(Query(), in: "notes") } }
+            if id == "crowd" {
+                let first = (0..<(Int(text) ?? 0)).map {
+                    RecordChange("lists", .create(RecordID(unchecked: "l\($0)"), [:]))
+                }
+                fields["length"] = 0
+                return PreparedChange(change.setting(fields), after: first)
+            }
             fields["length"] = .int64(Int64(text.count) + (named?["length"].int64Value ?? 0))
             return PreparedChange(change.setting(fields))
         default: return PreparedChange(change)

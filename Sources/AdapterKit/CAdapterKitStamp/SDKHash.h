@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "19dadd356e7e7763b7ee6e085121f2d407b1b7b44ecf248e501c7d5b5118ea74"
+#define ADAPTERKIT_SDK_HASH "b60d356c8d42b38acaff68afab61bb55dab0d28dd5bdbb361d07376a57d2827e"

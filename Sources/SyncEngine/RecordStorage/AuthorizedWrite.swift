@@ -28,17 +28,20 @@ package struct AuthorizedWrite {
     /// All of the steps or none; the transaction goes on either way. One record for each step, and the position of the
     /// last of them.
     ///
-    /// Throws ``UnansweredRules`` where rules in another process have to be asked first.
+    /// Throws ``UnansweredRules`` where rules in another process have to be asked first, and `CancellationError` between two
+    /// changes where the caller of ``RuleAnswers/settling(_:_:)`` is cancelled.
     package func apply(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
         guard let rules = declaration.rules else { return try write(steps) }
         return try transaction.undoing {
             guard let remote = rules as? any RemoteRecordRules,
                 let known = answers?.answers(of: declaration.name, remote)
-            else { return try make(steps, under: .local(rules)) }
+            else { return try make(steps, under: .local(rules), rules.maximumFirst) }
             known.begin(at: transaction.position)
             do {
-                let receipt = try make(steps, under: .remote(known))
+                let receipt = try make(steps, under: .remote(known), rules.maximumFirst)
                 if known.isComplete { return receipt }
+            } catch let error as CancellationError {
+                throw error
             } catch  where !known.isComplete {
                 // It comes of going on without an answer, and says nothing.
             }
@@ -46,9 +49,10 @@ package struct AuthorizedWrite {
         }
     }
 
-    private func make(_ steps: [WriteTransaction.Step], under rules: RecordRulesExecution.Rules) throws -> WriteReceipt
-    {
-        var run = RecordRulesExecution(write: self, rules: rules)
+    private func make(
+        _ steps: [WriteTransaction.Step], under rules: RecordRulesExecution.Rules, _ maximumFirst: Int
+    ) throws -> WriteReceipt {
+        var run = RecordRulesExecution(write: self, rules: rules, maximumFirst: maximumFirst)
         for step in steps { try run.apply(step) }
         return try run.finish()
     }
@@ -125,25 +129,30 @@ private struct RecordRulesExecution {
 
     let write: AuthorizedWrite
     let rules: Rules
+    let maximumFirst: Int
+    /// How many changes the rules have put first.
+    private var first = 0
     private var records: [Record?] = []
     private var position = Revision(0)
     /// What was put, in order, each once.
     private var touched: [(entity: EntityName, id: RecordID)] = []
     private var known: [EntityName: Set<RecordID>] = [:]
 
-    init(write: AuthorizedWrite, rules: Rules) {
+    init(write: AuthorizedWrite, rules: Rules, maximumFirst: Int) {
         self.write = write
         self.rules = rules
+        self.maximumFirst = maximumFirst
     }
 
     mutating func apply(_ step: WriteTransaction.Step) throws {
         guard case .remote(let answers) = rules else { return try make(step) }
-        do { try make(step) } catch  where !answers.isComplete {
+        do { try make(step) } catch let error as CancellationError { throw error } catch  where !answers.isComplete {
             // It comes of going on without an answer. The steps behind it have questions too.
         }
     }
 
     private mutating func make(_ step: WriteTransaction.Step) throws {
+        try write.answers?.checkCancellation()
         let current = try self.current(step)
         guard try isWithinReach(step, current) else {
             // The store says what is wrong with it.
@@ -152,7 +161,10 @@ private struct RecordRulesExecution {
         }
         guard let entity = write.declaration.entity(step.change.entity) else { return }
         let prepared = try prepare(step.change.withoutRuled(entity), of: current)
+        try prepared.checkFirst(atMost: maximumFirst, after: first)
+        first += prepared.first.count
         for change in prepared.first {
+            try write.answers?.checkCancellation()
             note(change, try write.write([WriteTransaction.Step(adapter: step.adapter, change: change)]))
         }
         let receipt = try write.write([step.making(prepared.change)])
@@ -163,6 +175,7 @@ private struct RecordRulesExecution {
 
     func finish() throws -> WriteReceipt {
         for (entity, id) in touched {
+            try write.answers?.checkCancellation()
             let collection = CollectionID(write.declaration.name, entity)
             guard let record = try write.transaction.record(id, in: collection, visible: nil) else { continue }
             switch rules {

@@ -38,8 +38,8 @@ package struct EntityScope {
 
     /// What the caller asks for, within what it may see.
     func narrowing(_ filter: Filter?) throws(PorticoError) -> Filter? {
-        guard let principal, let filter else { return .both(visible, filter) }
-        return .both(visible, try hidden(in: filter, from: principal))
+        guard let filter else { return visible }
+        return .both(visible, try hidden(in: filter))
     }
 
     package func step(_ change: RecordChange) throws(PorticoError) -> WriteTransaction.Step {
@@ -59,22 +59,25 @@ package struct EntityScope {
     }
 
     /// A filter over related records must not tell anything about those that the caller may not see: their own row
-    /// rules are added wherever the filter goes from one entity to another.
-    private func hidden(in filter: Filter, from principal: Principal) throws(PorticoError) -> Filter {
+    /// rules are added wherever the filter goes from one entity to another, which is one of the same adapter.
+    private func hidden(in filter: Filter) throws(PorticoError) -> Filter {
         switch filter {
         case .related(let field, let name, let inner):
+            guard declaration.entity(name) != nil else {
+                throw PorticoError(.requestInvalid, "\(declaration.title) has no \(name).", target: field.text)
+            }
             let other = try EntityScope(reading: name, of: declaration, for: principal)
             return .related(field, name, try other.narrowing(inner) ?? .always)
-        case .all(let parts): return .all(try hidden(in: parts, from: principal))
-        case .any(let parts): return .any(try hidden(in: parts, from: principal))
-        case .not(let part): return .not(try hidden(in: part, from: principal))
+        case .all(let parts): return .all(try hidden(in: parts))
+        case .any(let parts): return .any(try hidden(in: parts))
+        case .not(let part): return .not(try hidden(in: part))
         default: return filter
         }
     }
 
-    private func hidden(in parts: [Filter], from principal: Principal) throws(PorticoError) -> [Filter] {
+    private func hidden(in parts: [Filter]) throws(PorticoError) -> [Filter] {
         var result: [Filter] = []
-        for part in parts { result.append(try hidden(in: part, from: principal)) }
+        for part in parts { result.append(try hidden(in: part)) }
         return result
     }
 }

@@ -69,25 +69,37 @@ public final class RuleAnswers: Sendable {
     private static let mostChanges = 10_000
 
     private let answers = Mutex<[AdapterName: any RemoteRuleAnswers]>([:])
+    private let isCancelled = Atomic(false)
 
     private init() {}
 
     /// Runs the write of so many changes, which passes the answers on to every ``AuthorizedWrite``, until its rules are answered.
     ///
     /// Throws what the write throws, `server.overloaded` where what the rules read changes each time before they are asked
-    /// again, and `adapter.unavailable` where their process cannot be asked.
+    /// again, and `adapter.unavailable` where their process cannot be asked. A cancelled task's transaction under rules ends
+    /// with `CancellationError` before its next change, and nothing of it is made.
     public static func settling<Result: Sendable>(
         _ changes: Int = 1, _ write: (RuleAnswers) async throws -> Result
     ) async throws -> Result {
         let answers = RuleAnswers()
-        for _ in 1..<(maximumAttempts + max(1, min(changes, mostChanges)) - 1) {
-            do { return try await write(answers) } catch is UnansweredRules { try await answers.ask() }
+        return try await withTaskCancellationHandler {
+            for _ in 1..<(maximumAttempts + max(1, min(changes, mostChanges)) - 1) {
+                do { return try await write(answers) } catch is UnansweredRules { try await answers.ask() }
+                try answers.checkCancellation()
+            }
+            do { return try await write(answers) } catch is UnansweredRules {
+                throw PorticoError(
+                    .overloaded, "The records that the adapter's rules look at change too often at the moment.",
+                    retryAfter: 1)
+            }
+        } onCancel: {
+            answers.isCancelled.store(true, ordering: .relaxed)
         }
-        do { return try await write(answers) } catch is UnansweredRules {
-            throw PorticoError(
-                .overloaded, "The records that the adapter's rules look at change too often at the moment.",
-                retryAfter: 1)
-        }
+    }
+
+    /// Throws where no caller waits for the write any more. The store's thread that runs it knows no task.
+    func checkCancellation() throws(CancellationError) {
+        if isCancelled.load(ordering: .relaxed) { throw CancellationError() }
     }
 
     /// Whether an error of a transaction says that rules have to be asked before it.

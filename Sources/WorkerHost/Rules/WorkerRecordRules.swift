@@ -231,26 +231,54 @@ extension PreparedChange {
     }
 }
 
+/// The ids that a store has chosen in one transaction, in order. Each is found without a look at the others.
+final class CreatedIDs: Sendable {
+    private struct State {
+        var ids: [String] = []
+        var indices: [String: Int] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func append(_ id: String) {
+        state.withLock { state in
+            state.indices[id] = state.ids.count
+            state.ids.append(id)
+        }
+    }
+
+    func index(of text: String) -> Int? {
+        state.withLock { state in state.indices[text].flatMap { state.ids[$0].hasSameBytes(as: text) ? $0 : nil } }
+    }
+
+    subscript(index: Int) -> String? { state.withLock { $0.ids.indices.contains(index) ? $0.ids[index] : nil } }
+}
+
 /// What a store gives a transaction anew each time that it runs: the positions from which its changes count, its instant,
 /// and the ids that it chose. Where two transactions differ in nothing else, they are the same to rules.
-struct TransactionValues: Sendable, Equatable {
+struct TransactionValues: Sendable {
     var position = Revision(0)
     var now = WireDate(secondsSinceReferenceDate: 0)
-    var created: [String] = []
+    /// Of the whole transaction, shared by all of its questions: a copy for each would be the square of their number.
+    let created = CreatedIDs()
 
     /// Ids that are shorter than that may be met by chance, as those that count are.
     private static let shortestRandomID = 16
 
     static let none = TransactionValues()
 
+    private func isSame(as other: TransactionValues) -> Bool {
+        created === other.created && now == other.now && position == other.position
+    }
+
     /// The same value in another transaction.
     func translated(_ value: WireValue, to other: TransactionValues) -> WireValue {
-        guard self != other else { return value }
+        guard !isSame(as: other) else { return value }
         switch value {
         case .date(let date) where date == now: return .date(other.now)
         case .string(let text) where text.utf8.count >= Self.shortestRandomID:
-            guard let index = created.firstIndex(where: { $0.hasSameBytes(as: text) }) else { return value }
-            return .string(other.created.indices.contains(index) ? other.created[index] : "\(index)")
+            guard let index = created.index(of: text) else { return value }
+            return .string(other.created[index] ?? "\(index)")
         case .array(let items): return .array(items.map { translated($0, to: other) })
         case .dictionary(let members): return .dictionary(translated(members, to: other))
         default: return value

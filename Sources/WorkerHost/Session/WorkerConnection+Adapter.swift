@@ -131,7 +131,13 @@ extension WorkerConnection {
         question.reads.restart()
         let message = try await ask(question.method, parameters, scope)
         guard question.method == RequestMethod.prepareRule else { return .null }
-        return try read(PreparedChange.self, message, of: question.method).message
+        let prepared = try read(PreparedChange.self, message, of: question.method)
+        // Here, so that no transaction begins with so many.
+        do { try prepared.checkFirst() } catch {
+            Log(log).error("rules put too many changes first", ["detail": .text(error.logDetail ?? "")])
+            throw error
+        }
+        return prepared.message
     }
 
     public func frontPageEntries() async throws -> [FrontPageEntry] {

@@ -22,7 +22,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         var reason: WorkerEnd?
     }
 
-    private let log: Log.Sink
+    let log: Log.Sink
     private let limits: SessionLimits
     private let state = Mutex(State())
     private let connection: Mutex<MessageConnection?>

@@ -14,13 +14,29 @@ public protocol RecordRules: Sendable {
     /// change keeps its entity, its kind and its record; fields that the rules give (``FieldSource/rules``) are not in it.
     func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange
 
+    /// How many changes ``prepare(_:of:in:)`` may put before one change, and a hundred times as many before all changes of one
+    /// transaction. More are refused with `request.limitExceeded`, and nothing of the transaction is made.
+    ///
+    /// ``PreparedChange/maximumFirst`` where the rules do not say otherwise; in a worker it is always that.
+    var maximumFirst: Int { get }
+
     /// Called when all changes of the transaction are made, for each record that was created or changed and is there.
     func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws
 }
 
+extension RecordRules {
+    /// ``PreparedChange/maximumFirst``.
+    public var maximumFirst: Int { PreparedChange.maximumFirst }
+}
+
 /// A change, ready to be made.
 public struct PreparedChange: Sendable, Equatable {
-    /// Made first, on the adapter's own authority and without asking the rules about them.
+    /// What ``first`` may hold where the rules do not say otherwise (``RecordRules/maximumFirst``). All other writes of the
+    /// gateway wait while they are made.
+    public static let maximumFirst = 100
+
+    /// Made first, on the adapter's own authority and without asking the rules about them. At most
+    /// ``RecordRules/maximumFirst``.
     public let first: [RecordChange]
     /// The change itself.
     public let change: RecordChange
@@ -30,6 +46,24 @@ public struct PreparedChange: Sendable, Equatable {
         self.first = first
         self.change = change
     }
+
+    /// Throws `request.limitExceeded` where more changes are put first, those of the same transaction with them.
+    public func checkFirst(atMost limit: Int = maximumFirst, after earlier: Int = 0) throws(PorticoError) {
+        guard first.count <= limit else {
+            throw PorticoError(
+                .requestLimitExceeded, "The adapter's rules put more than \(limit) changes before one.",
+                logDetail: "\(first.count) changes before one of \(change.entity)")
+        }
+        let most = limit.multipliedReportingOverflow(by: Self.changesOfOneTransaction)
+        guard most.overflow || earlier <= most.partialValue - first.count else {
+            throw PorticoError(
+                .requestLimitExceeded,
+                "The adapter's rules put more than \(most.partialValue) changes before those of one transaction.",
+                logDetail: "the last of them before one of \(change.entity)")
+        }
+    }
+
+    private static let changesOfOneTransaction = 100
 }
 
 /// The transaction that rules are asked in. Valid only within their call.

@@ -93,11 +93,14 @@ extension MemoryTables {
         let viewer = Viewer.principal(principal)
         var records: [Record?] = []
         var put: [(EntityName, RecordID)] = []
+        var firstCount = 0
         for change in changes {
             let current = try change.recordID.flatMap { try table(change.entity).rows[$0] }
             if let current { try refuseUnlessApplicable(change, to: current, by: viewer) }
             let prepared = try rules.prepare(
                 change.withoutRuled(try table(change.entity).entity), of: current, in: writing(principal, now))
+            try prepared.checkFirst(atMost: rules.maximumFirst, after: firstCount)
+            firstCount += prepared.first.count
             for first in prepared.first {
                 if let record = try apply(first, by: .adapter, at: now) { put.append((first.entity, record.id)) }
             }

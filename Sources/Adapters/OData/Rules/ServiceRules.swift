@@ -7,6 +7,8 @@ import ODataModel
 struct ServiceRules: RecordRules {
     private let sets: [EntityName: SetRules]
     private let links: [EntityName: LinkRules]
+    /// What a deletion may take with it: the largest `deletedWith` of the services.
+    let maximumFirst: Int
 
     init(_ services: [ServiceConfiguration]) {
         let sets = services.flatMap { service in
@@ -21,6 +23,7 @@ struct ServiceRules: RecordRules {
         }
         self.sets = Dictionary(sets.map { ($0.table.entity, $0) }, uniquingKeysWith: { $1 })
         self.links = Dictionary(links.map { ($0.link.entity, $0) }, uniquingKeysWith: { $1 })
+        maximumFirst = services.reduce(PreparedChange.maximumFirst) { max($0, $1.limits.deletedWith) }
     }
 
     func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
