@@ -34,7 +34,7 @@ actor PackageDeployment: AdapterDeployment {
     /// Files are read and written here.
     private let queue = DispatchQueue(label: "packages")
     /// Versions that crashed and could not be gone back from, and why.
-    private var stuck: [AdapterName: (version: AdapterVersion, reason: String)] = [:]
+    private var failedRollBacks: [AdapterName: (version: AdapterVersion, reason: String)] = [:]
     private var isUnderWay = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -68,8 +68,8 @@ actor PackageDeployment: AdapterDeployment {
     }
 
     private func problem(of name: AdapterName, _ version: AdapterVersion) -> String? {
-        guard let stuck = stuck[name], stuck.version == version else { return nil }
-        return "It crashed and could not be rolled back: \(stuck.reason)"
+        guard let failed = failedRollBacks[name], failed.version == version else { return nil }
+        return "It crashed and could not be rolled back: \(failed.reason)"
     }
 
     func beginUpload() async throws -> String {
@@ -100,7 +100,7 @@ actor PackageDeployment: AdapterDeployment {
                 name: name.text, version: version.text, previous: known?.current.manifest.version.text,
                 signer: package.signer?.text)
             do {
-                report.data = try await reload.deploy(
+                report.data = try await deploy(
                     Deployment(
                         name: name, summary: "\(isUpgrade ? "upgraded to" : "installed") \(version)",
                         packages: { $0.replacing(name, with: release) }, hidesNothing: !isUpgrade, request: request,
@@ -143,7 +143,7 @@ actor PackageDeployment: AdapterDeployment {
             let release = try await onDisk { () throws(AdapterPackageError) in
                 try folder.verifiedRelease(name, previous)
             }
-            let data = try await reload.deploy(
+            let data = try await deploy(
                 Deployment(
                     name: name, summary: "rolled back to \(previous)",
                     packages: { $0.replacing(name, with: release) }, hidesNothing: true,
@@ -167,7 +167,7 @@ actor PackageDeployment: AdapterDeployment {
             if case .success(nil) = found { throw Self.notInstalled }
             // Nil where it cannot be used as it is.
             let known = try? found.get()
-            let data = try await reload.deploy(
+            let data = try await deploy(
                 Deployment(
                     name: name, summary: "removed", packages: { $0.replacing(name, with: nil) }, mayRename: true,
                     request: request,
@@ -203,7 +203,7 @@ actor PackageDeployment: AdapterDeployment {
                 throw PorticoError(.recordConflict, "The adapter \(name) cannot be started: \(reason)")
             }
             do {
-                let data = try await reload.deploy(
+                let data = try await deploy(
                     Deployment(name: name, summary: "started anew", packages: { $0 }, request: request, commit: {}))
                 return DeploymentReport(name: name.text, data: data, isApplied: !request.isDryRun)
             } catch {
@@ -248,10 +248,17 @@ actor PackageDeployment: AdapterDeployment {
                     "data": "\(report.data.joined(separator: "; "))",
                 ])
         } catch {
-            stuck[probation.name] = (probation.version, (error as? PorticoError)?.forOperators ?? "\(error)")
+            failedRollBacks[probation.name] = (probation.version, (error as? PorticoError)?.forOperators ?? "\(error)")
             logger.error(
                 "adapter not rolled back", metadata: ["adapter": "\(probation.name)", "detail": "\(error)"])
         }
+    }
+
+    /// A change that is made ends what is shown of an earlier roll-back.
+    private func deploy(_ deployment: Deployment) async throws -> [String] {
+        let data = try await reload.deploy(deployment)
+        if !deployment.request.isDryRun { failedRollBacks[deployment.name] = nil }
+        return data
     }
 
     private static func check(
