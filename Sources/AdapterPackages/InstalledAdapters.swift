@@ -110,15 +110,14 @@ public struct InstalledAdapters: Sendable {
         guard let state = try state(of: name), let previous = state.previous else {
             throw AdapterPackageError("There is no earlier version of \(name).")
         }
-        let release = try release(name, previous)
-        try verify(release)
+        let release = try verifiedRelease(name, previous)
         let reason = reason.map { String(decoding: $0.utf8.prefix(Self.maximumReason), as: UTF8.self) }
         try write(State(current: previous, previous: state.current, rollbackReason: reason), of: name)
         return release
     }
 
     /// One of the versions that are there.
-    public func release(
+    private func release(
         _ name: AdapterName, _ version: AdapterVersion
     ) throws(AdapterPackageError) -> AdapterRelease {
         let path = path(name, version)

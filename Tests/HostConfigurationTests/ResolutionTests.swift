@@ -14,7 +14,8 @@ private let reference = ConfigurationReference([
 ])
 
 private func resolve(
-    _ yaml: String, environment: [String: String] = [:], overrides: [String] = []
+    _ yaml: String, by reference: ConfigurationReference = reference, environment: [String: String] = [:],
+    overrides: [String] = []
 ) throws -> Result<ResolvedConfiguration, ConfigurationErrors> {
     ResolvedConfiguration.resolve(
         try YAMLDocument.read(yaml, file: "test.yaml"), reference: reference, environment: environment,
@@ -47,17 +48,10 @@ private func resolve(
     {
         let reference = ConfigurationReference(
             [ConfigurationKey("adapters.tasks.enabled", .flag, default: "true", "Whether it is served.")],
-            unread: [["adapters", "tasks"]: "its program does not answer"])
-        func resolved(_ yaml: String, _ environment: [String: String] = [:], _ overrides: [String] = []) throws
-            -> Result<ResolvedConfiguration, ConfigurationErrors>
-        {
-            ResolvedConfiguration.resolve(
-                try YAMLDocument.read(yaml, file: "t.yaml"), reference: reference, environment: environment,
-                overrides: overrides, secrets: SecretSource(environment: [:]) { _ in "" })
-        }
-        let found = try resolved(
-            "adapters: {tasks: {enabled: false, size: 3, deep: {a: {env: NOWHERE}}}}",
-            ["PORTICO_ADAPTERS_TASKS_COLOUR": "red"], ["adapters.tasks.more.still=1"]
+            unread: [["adapters", "tasks"]: UnreadNames(because: "its program does not answer")])
+        let found = try resolve(
+            "adapters: {tasks: {enabled: false, size: 3, deep: {a: {env: NOWHERE}}}}", by: reference,
+            environment: ["PORTICO_ADAPTERS_TASKS_COLOUR": "red"], overrides: ["adapters.tasks.more.still=1"]
         ).get()
         #expect(found["adapters.tasks.enabled"]?.flag == false)
         #expect(found.settings(below: "adapters.tasks").count == 1)
@@ -72,7 +66,9 @@ private func resolve(
             ("adapters: {notes: {size: 3}}", [:]), ("adapters: 3", [:]),
             ("", ["PORTICO_ADAPTERS_NOTES_SIZE": "3"]), ("", ["PORTICO_ADAPTERS_TASKS_": "3"]),
         ] as [(String, [String: String])] {
-            #expect(throws: ConfigurationErrors.self) { try resolved(yaml, environment).get() }
+            #expect(throws: ConfigurationErrors.self) {
+                try resolve(yaml, by: reference, environment: environment).get()
+            }
         }
     }
 
@@ -82,20 +78,14 @@ private func resolve(
             ["adapters.tasks.access", "adapters.tasks.worker.memory", "adapters.tasks.limit"].map {
                 ConfigurationKey($0, .text, "A text.")
             },
-            tolerated: [
-                ["adapters"]: ToleratedNames(known: ["tasks"], similar: ["tasks"], because: "there is none"),
-                ["adapters", "tasks"]: ToleratedNames(known: own, similar: own, because: "it has none"),
+            unread: [
+                ["adapters"]: UnreadNames(known: ["tasks"], similar: ["tasks"], because: "there is none"),
+                ["adapters", "tasks"]: UnreadNames(known: own, similar: own, because: "it has none"),
             ])
-        func resolved(_ yaml: String, _ environment: [String: String] = [:], _ overrides: [String] = []) throws
-            -> Result<ResolvedConfiguration, ConfigurationErrors>
-        {
-            ResolvedConfiguration.resolve(
-                try YAMLDocument.read(yaml, file: "t.yaml"), reference: reference, environment: environment,
-                overrides: overrides, secrets: SecretSource(environment: [:]) { _ in "" })
-        }
-        let found = try resolved(
-            "adapters: {invoices: {size: 3}, letters: , tasks: {limits: {a: 1}}}",
-            ["PORTICO_ADAPTERS_TASKS_COLOUR": "red"], ["adapters.orders.access=login", "adapters.tasks.limit.a=1"]
+        let found = try resolve(
+            "adapters: {invoices: {size: 3}, letters: , tasks: {limits: {a: 1}}}", by: reference,
+            environment: ["PORTICO_ADAPTERS_TASKS_COLOUR": "red"],
+            overrides: ["adapters.orders.access=login", "adapters.tasks.limit.a=1"]
         ).get()
         #expect(
             found.unread.map { $0.path.joined(separator: ".") } == [
@@ -108,7 +98,9 @@ private func resolve(
             ("adapters: {tasks: {worker: {momery: 3}}}", [:]), ("invoices: 3", [:]),
             ("", ["PORTICO_ADAPTERS_INVOICES_SIZE": "3"]), ("", ["PORTICO_ADAPTERS_TASKS_ACESS": "login"]),
         ] as [(String, [String: String])] {
-            #expect(throws: ConfigurationErrors.self) { try resolved(yaml, environment).get() }
+            #expect(throws: ConfigurationErrors.self) {
+                try resolve(yaml, by: reference, environment: environment).get()
+            }
         }
     }
 

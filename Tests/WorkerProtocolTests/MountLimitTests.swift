@@ -18,13 +18,11 @@ import WorkerTesting
         let refused = await #expect(throws: PorticoError.self) { try await session.handle(further) }
         #expect(refused?.code == .overloaded)
         // One that is not read any more gives its place to the next.
-        guard case .stream(let first) = open[0].body else { return #expect(Bool(false), "a stream is expected") }
-        first.cancel()
+        try cancel(open[0])
         _ = try await peer.received { $0["stop"] == 1 }
         open.append(try await answer(session, peer, withStream: 3))
         // So does a request that fails.
-        guard case .stream(let second) = open[1].body else { return #expect(Bool(false), "a stream is expected") }
-        second.cancel()
+        try cancel(open[1])
         let failing = try Self.request()
         let failed = Task { try await session.handle(failing) }
         let asked = try await peer.received { $0["method"] == "mount" }
@@ -45,8 +43,12 @@ import WorkerTesting
         ])
         #expect(try await response.status == 404)
         // The worker has granted nothing, so the sender has stopped.
-        let end = try await peer.received { $0["stream"] == 1 && ($0["end"] != nil || $0["error"] != nil) }
-        #expect(end["stream"] == 1)
+        _ = try await peer.received { $0["stream"] == 1 && ($0["end"] != nil || $0["error"] != nil) }
+    }
+
+    private func cancel(_ response: MountResponse) throws {
+        guard case .stream(let body) = response.body else { throw MessageError("a stream is expected") }
+        body.cancel()
     }
 
     private func answer(

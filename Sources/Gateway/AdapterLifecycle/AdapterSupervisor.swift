@@ -82,8 +82,8 @@ public final class AdapterSupervisor: Sendable {
     }
 
     /// Starts an instance that may take the place of the one that runs. Throws what its start throws, or where that takes
-    /// longer than ``AdapterLimits/start``; the instance is left behind then, and stopped where it has a process. Where the adapter does not run, there is
-    /// nothing to be done before ``replace(_:with:)``.
+    /// longer than ``AdapterLimits/start``; the instance is left behind then, and stopped where it has a process. Where the
+    /// adapter does not run, there is nothing to be done before ``replace(_:with:)``.
     public func prepare(
         _ replacement: any Adapter, of served: ServedAdapter, _ start: @escaping @Sendable () async throws -> Void
     ) async throws -> AdapterReplacement {

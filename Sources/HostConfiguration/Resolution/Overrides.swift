@@ -78,8 +78,7 @@ enum Overrides {
     /// The path below which such a key is left unread, with the rest of the variable's name as a name.
     private static func unread(_ variable: String, _ reference: ConfigurationReference) -> [String]? {
         // Below `adapters` alone a variable's name does not say where the adapter's ends.
-        let paths = Array(reference.unread.keys) + reference.tolerated.keys.filter { $0.count > 1 }
-        return paths.lazy.compactMap { path in
+        reference.unread.keys.lazy.filter { $0.count > 1 }.compactMap { path in
             let prefix = path.map { snakeCase($0) + "_" }.joined()
             let rest = variable.dropFirst(prefix.count)
             return variable.hasPrefix(prefix) && !rest.isEmpty ? path + [rest.lowercased()] : nil

@@ -3,28 +3,19 @@ public struct ConfigurationReference: Sendable {
     public let keys: [ConfigurationKey]
     /// Keys of earlier versions. A configuration that has one is refused, with what takes its place.
     public let removed: [RemovedKey]
-    /// Paths below which further keys may stand that nothing here knows, and why they are not read: the end of a sentence.
-    public let unread: [[String]: String]
-    /// Paths below which names may stand that nothing here knows, and that are not read either, unless they look misspelt.
-    public let tolerated: [[String]: ToleratedNames]
+    /// Paths below which names may stand that nothing here knows, and which of them are left unread.
+    public let unread: [[String]: UnreadNames]
 
-    public init(
-        _ keys: [ConfigurationKey], removed: [RemovedKey] = [], unread: [[String]: String] = [:],
-        tolerated: [[String]: ToleratedNames] = [:]
-    ) {
+    public init(_ keys: [ConfigurationKey], removed: [RemovedKey] = [], unread: [[String]: UnreadNames] = [:]) {
         self.keys = keys
         self.removed = removed
         self.unread = unread
-        self.tolerated = tolerated
     }
 
     /// Why a key is left unread that is not among ``keys``; nil: it is an error.
     func reasonUnread(_ names: [String]) -> String? {
-        if let reason = unread.first(where: { names.count > $0.key.count && names.starts(with: $0.key) })?.value {
-            return reason
-        }
-        return tolerated.first { path, tolerated in
-            names.count > path.count && names.starts(with: path) && tolerated.takes(names[path.count])
+        unread.first { path, unread in
+            names.count > path.count && names.starts(with: path) && unread.takes(names[path.count])
         }?.value.reason
     }
 
@@ -81,8 +72,8 @@ public struct ConfigurationReference: Sendable {
     }
 }
 
-/// Names at one place that may be left unread.
-public struct ToleratedNames: Sendable {
+/// Names at one place that are left unread, unless they are known or look misspelt.
+public struct UnreadNames: Sendable {
     /// Why, as the end of a sentence.
     let reason: String
     /// What stands there is known: what is wrong with it is an error.
@@ -90,7 +81,7 @@ public struct ToleratedNames: Sendable {
     /// A name like one of these is probably meant to be it, and an error.
     private let similar: Set<String>
 
-    public init(known: Set<String>, similar: Set<String>, because reason: String) {
+    public init(known: Set<String> = [], similar: Set<String> = [], because reason: String) {
         (self.reason, self.known, self.similar) = (reason, known, similar)
     }
 

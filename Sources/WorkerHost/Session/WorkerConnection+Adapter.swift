@@ -27,20 +27,17 @@ extension WorkerConnection {
 
     public func handle(_ request: MountRequest) async throws -> MountResponse {
         let connection = try messages
-        let sent = try MessageBody.sending(request.body, over: connection)
-        do { try beginMount() } catch {
-            if case .stream(let number) = sent.content { connection.stopSending(number) }
-            throw error
-        }
-        var parameters: WireDictionary = [
-            "mount": request.mount.message, "method": request.method.message, "target": request.target.message,
-            "origin": request.origin.message, "headers": request.headers.withoutCredentials.message,
-            "body": sent.message, "caller": request.caller.message, "requestID": request.requestID.message,
-            "left": (request.deadline - .now).message,
-        ]
-        parameters["context"] = contextMessage
-        let (value, scope): (WireValue, Int)
+        try beginMount()
+        let (sent, value, scope): (MessageBody, WireValue, Int)
         do {
+            sent = try MessageBody.sending(request.body, over: connection)
+            var parameters: WireDictionary = [
+                "mount": request.mount.message, "method": request.method.message, "target": request.target.message,
+                "origin": request.origin.message, "headers": request.headers.withoutCredentials.message,
+                "body": sent.message, "caller": request.caller.message, "requestID": request.requestID.message,
+                "left": (request.deadline - .now).message,
+            ]
+            parameters["context"] = contextMessage
             (value, scope) = try await askKeepingScope(
                 RequestMethod.mount, parameters,
                 CallScope(caller: request.caller, records: request.records, ages: request.ages))

@@ -179,7 +179,7 @@ actor ConfigurationReload: ConfigurationControl {
                         detail: deployment.summary))
                 try await deployment.commit()
             }
-            for key in unread { logger.warning("\(key.warning)", metadata: ["adapter": "\(name)"]) }
+            for key in unread { logger.warning("configuration", metadata: ["warning": "\(key.warning)"]) }
             logger.notice("adapter deployed", metadata: ["adapter": "\(name)", "change": "\(deployment.summary)"])
             return sentences
         } catch {

@@ -23,30 +23,32 @@ enum HostReference {
                 + ProviderReference.keys.reloading() + UpstreamReference.keys.reloading() + PushReference.keys
                 + admin.reloading(except: ["admin.host", "admin.port"]) + packages.reloading() + adapters,
             removed: UpstreamReference.removed,
-            unread: Dictionary(
+            unread: (written.map { tolerated(modules, written: $0) } ?? [:]).merging(
                 modules.filter { $0.absence != nil }.map {
-                    (["adapters", $0.name.text], "the adapter's program is left out, which would take it or not")
-                }, uniquingKeysWith: { $1 }),
-            tolerated: written.map { tolerated(modules, written: $0) } ?? [:])
+                    (
+                        ["adapters", $0.name.text],
+                        UnreadNames(because: "the adapter's program is left out, which would take it or not")
+                    )
+                }, uniquingKeysWith: { $1 }))
     }
 
     /// Of what is not there nothing is served that such a key would restrict. One of the gateway's own that is misspelt may do
     /// that, and the name of an adapter that is: unless that adapter has keys itself, and was installed, as others are to be.
     private static func tolerated(
         _ modules: [ConfigurableAdapter], written: Set<String>
-    ) -> [[String]: ToleratedNames] {
+    ) -> [[String]: UnreadNames] {
         let names = Set(modules.map(\.name.text))
         let installed = modules.filter { $0.program?.isInstalled ?? false }.map(\.name.text)
         let own: Set<String> = ["enabled", "access", "worker"]
         let options = installed.map {
             (
                 ["adapters", $0],
-                ToleratedNames(known: own, similar: own, because: "this version of it has no such option")
+                UnreadNames(known: own, similar: own, because: "this version of it has no such option")
             )
         }
         return Dictionary(uniqueKeysWithValues: options).merging(
             [
-                ["adapters"]: ToleratedNames(
+                ["adapters"]: UnreadNames(
                     known: names, similar: names.subtracting(written.intersection(installed)),
                     because: "there is no adapter of this name")
             ], uniquingKeysWith: { $1 })
