@@ -175,6 +175,17 @@ private func refusal(_ body: () async throws -> Void) async -> PorticoError? {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `verify all that they put first, with what they read of it`(isWorker: Bool) async throws {
+        try await RuledStore.with(isWorker: isWorker) { ruled in
+            let chores = PreparedChange.maximumFirst
+            let note = RecordChange("notes", .create("chores", ["text": .string("\(chores)")]))
+            _ = try await ruled.seen(by: "ann").apply([note])
+            let made = try await ruled.own.count(nil, in: "tasks")
+            #expect(made == chores)
+        }
+    }
+
     @Test func `end between two changes where their caller is cancelled, and nothing is made`() async throws {
         try await RuledStore.with(isWorker: false) { ruled in
             let writing = Mutex<Task<Void, any Error>?>(nil)

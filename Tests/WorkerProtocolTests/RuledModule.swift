@@ -83,6 +83,14 @@ struct TaskRules: RecordRules {
                 fields["length"] = 0
                 return PreparedChange(change.setting(fields), after: first)
             }
+            if id == "chores" {
+                let first = (0..<(Int(text) ?? 0)).map {
+                    RecordChange(
+                        "tasks", .create(nil, ["list": "home", "title": .string("chore \($0)"), "isOpen": false]))
+                }
+                fields["length"] = 0
+                return PreparedChange(change.setting(fields), after: first)
+            }
             fields["length"] = .int64(Int64(text.count) + (named?["length"].int64Value ?? 0))
             return PreparedChange(change.setting(fields))
         default: return PreparedChange(change)

@@ -81,6 +81,10 @@ final class WorkerRuleAnswers: RemoteRuleAnswers {
         var open: [Question] = []
         var answers: [Key: Answer] = [:]
         var bytes = 0
+
+        /// Whether the transaction goes on with a change that its rules may make another one. A record that is not verified
+        /// yet is no guess: it is refused or stays as it is.
+        var isGuess: Bool { open.contains { $0.asked.method == RequestMethod.prepareRule } }
     }
 
     /// Questions that are asked at once.
@@ -149,7 +153,7 @@ final class WorkerRuleAnswers: RemoteRuleAnswers {
             let number = state.numbers[neutral, default: 0]
             state.numbers[neutral] = number + 1
             let key = Key(question: neutral, number: number)
-            return (key, state.answers[key], !state.open.isEmpty)
+            return (key, state.answers[key], state.isGuess)
         }
         var reads: [[UInt8]: RuleReadResult] = [:]
         if let known, known.question.isSame(core, with: values, positionFields[entity]) {
