@@ -279,6 +279,11 @@ class Callers:
             time.sleep(0.01)
 
 
+def altered(text):
+    """With another character: what was signed does not hold any more. At the very end, bits of base64url may mean nothing."""
+    return text[:-10] + ("B" if text[-10] == "A" else "A") + text[-9:]
+
+
 def run_portico(*arguments, program="portico", stdin=None, environment=None, timeout=120):
     """A command of `portico` or `porticoctl` to its end: its exit status and what it said, as text."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PORTICO_")}
