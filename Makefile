@@ -28,7 +28,7 @@ run: build-host ## build release and serve the demo on http://127.0.0.1:8080, it
 test: need-build need-quick ## unit tests and one end-to-end pass of every adapter; FILTER=EXPRESSION for some of all tests
 	@.ci/test quick
 
-test-all: need-build need-test ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
+test-all: need-build need-test .build/schema-venv/done .build/odata-venv/done .build/soap-venv/done ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
 	@.ci/test all
 
 build: build-host ## release build; binaries in .build/release/, plugins in .build/release/plugins/
@@ -133,29 +133,19 @@ clean: ## remove what was built
 	rm -rf .build Benchmarks/*/.build Sources/*/.build Plugins/*/.build
 
 .build/bench-venv/done: Benchmarks/Gateway/fastapi_peer/requirements.txt
-	@python3 -m venv .build/bench-venv
-	@.build/bench-venv/bin/pip install --quiet --disable-pip-version-check -r $<
-	@touch $@
+	@.ci/venv .build/bench-venv $<
 
 .build/schema-venv/done: Tests/Description/requirements.txt
-	@python3 -m venv .build/schema-venv
-	@.build/schema-venv/bin/pip install --quiet --disable-pip-version-check -r $<
-	@touch $@
+	@.ci/venv .build/schema-venv $<
 
 .build/scan-venv/done: Tests/Scanners/requirements.txt
-	@python3 -m venv .build/scan-venv
-	@.build/scan-venv/bin/pip install --quiet --disable-pip-version-check -r $<
-	@touch $@
+	@.ci/venv .build/scan-venv $<
 
 .build/odata-venv/done: Tests/OData/requirements.txt
-	@python3 -m venv .build/odata-venv
-	@.build/odata-venv/bin/pip install --quiet --disable-pip-version-check -r $<
-	@touch $@
+	@.ci/venv .build/odata-venv $<
 
 .build/soap-venv/done: Tests/SOAP/requirements.txt
-	@python3 -m venv .build/soap-venv
-	@.build/soap-venv/bin/pip install --quiet --disable-pip-version-check -r $<
-	@touch $@
+	@.ci/venv .build/soap-venv $<
 
 need-%:
 	@.ci/need $*
