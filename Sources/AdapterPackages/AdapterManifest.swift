@@ -60,7 +60,7 @@ public struct AdapterManifest: Sendable, Equatable {
             throw AdapterPackageError("A package has at most \(Self.maximumFiles) files.")
         }
         guard files[entry]?.isExecutable == true else {
-            throw AdapterPackageError("Its entry \(entry) is no executable file of the package.")
+            throw AdapterPackageError("The package's entry \(entry) is not an executable file of the package.")
         }
         self.name = name
         self.version = version
@@ -126,12 +126,12 @@ extension AdapterManifest {
         guard bytes.count <= Self.maximumBytes,
             let value = try? JSONFormat().read(bytes, limits: ReadingLimits(depth: 8)),
             let members = value.dictionaryValue
-        else { throw AdapterPackageError("Its \(Self.fileName) is no JSON object of at most 4 MiB.") }
+        else { throw AdapterPackageError("The package's \(Self.fileName) is not a JSON object of at most 4 MiB.") }
         let format = members["format"]?.int64Value
         guard format == Int64(Self.format) else {
             throw AdapterPackageError(
-                "Its \(Self.fileName) has the format \(format.map { "\($0)" } ?? "of nothing that is known"); "
-                    + "this host reads \(Self.format).")
+                "The package's \(Self.fileName) has \(format.map { "the format \($0)" } ?? "no format that is known"). "
+                    + "This host reads the format \(Self.format).")
         }
         let reader = Members(members)
         try self.init(

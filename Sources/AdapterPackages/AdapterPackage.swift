@@ -28,7 +28,8 @@ public struct AdapterPackage: Sendable {
             (offset, count) throws(AdapterPackageError) in try file.read(offset, count)
         }
         guard let first = archive.files.first, first.path.text == AdapterManifest.fileName else {
-            throw AdapterPackageError("It does not begin with \(AdapterManifest.fileName).")
+            throw AdapterPackageError(
+                "The package does not begin with \(AdapterManifest.fileName). Make it with porticoctl adapter pack.")
         }
         manifestBytes = try file.whole(first, limit: AdapterManifest.maximumBytes)
         manifest = try AdapterManifest(manifestBytes)
@@ -46,22 +47,28 @@ public struct AdapterPackage: Sendable {
         _ entry: TarArchive.Entry?, of manifest: [UInt8], in file: PackageFile, _ trusted: [PackageKey]
     ) throws(AdapterPackageError) -> PackageKey? {
         guard let entry else {
-            guard trusted.isEmpty else { throw AdapterPackageError("It is not signed, and this host asks for that.") }
+            guard trusted.isEmpty else {
+                throw AdapterPackageError(
+                    "The package is not signed, and packages.trustedKeys requires a signature. Sign it with --sign.")
+            }
             return nil
         }
         let signature = try PackageSignature(file.whole(entry, limit: PackageSignature.maximumBytes))
         guard signature.isValid(for: manifest) else {
-            throw AdapterPackageError("Its signature does not belong to its \(AdapterManifest.fileName).")
+            throw AdapterPackageError(
+                "The package's signature does not match its \(AdapterManifest.fileName). Pack and sign it again.")
         }
         guard trusted.isEmpty || trusted.contains(signature.key) else {
-            throw AdapterPackageError("It is signed by the key \(signature.key.text), which this host does not trust.")
+            throw AdapterPackageError(
+                "The package is signed by the key \(signature.key.text), which is not in packages.trustedKeys.")
         }
         return signature.key
     }
 
     private func checkFiles() throws(AdapterPackageError) {
         if let path = entries.keys.first(where: { manifest.files[$0] == nil }) {
-            throw AdapterPackageError("Its file \(path) is not in its \(AdapterManifest.fileName).")
+            throw AdapterPackageError(
+                "The package has the file \(path), which its \(AdapterManifest.fileName) does not list.")
         }
         for path in manifest.files.keys.sorted(by: { $0.text < $1.text }) {
             try content(of: path) { _ throws(AdapterPackageError) in }
@@ -73,7 +80,7 @@ public struct AdapterPackage: Sendable {
         of path: PackagePath, _ take: ([UInt8]) throws(AdapterPackageError) -> Void
     ) throws(AdapterPackageError) {
         guard let listed = manifest.files[path], let entry = entries[path], entry.size == listed.size else {
-            throw AdapterPackageError("Its file \(path) is missing, or has another size.")
+            throw AdapterPackageError("The package's file \(path) is missing, or has another size than listed.")
         }
         var digest = SHA256Text()
         var offset = 0
@@ -85,7 +92,7 @@ public struct AdapterPackage: Sendable {
             offset += bytes.count
         }
         guard digest.finish() == listed.digest else {
-            throw AdapterPackageError("Its file \(path) is damaged: copy it again.")
+            throw AdapterPackageError("The package's file \(path) is damaged. Copy the package again.")
         }
     }
 
@@ -250,6 +257,6 @@ struct PackageOutput: ~Copyable {
     }
 
     private static var failure: AdapterPackageError {
-        AdapterPackageError("It cannot be written: \(String(cString: strerror(errno))).")
+        AdapterPackageError("The package cannot be written: \(String(cString: strerror(errno))).")
     }
 }

@@ -64,7 +64,7 @@ public struct InstalledAdapters: Sendable {
         let spoken = AdapterProtocolVersion.spoken
         guard spoken.contains(manifest.protocolVersion) else {
             throw AdapterPackageError(
-                "Its program speaks version \(manifest.protocolVersion) of the adapter protocol; "
+                "The package's program speaks version \(manifest.protocolVersion) of the adapter protocol; "
                     + "this host speaks \(spoken.map { "\($0)" }.joined(separator: ", ")).")
         }
         let target = path(manifest.name, manifest.version)

@@ -23,7 +23,7 @@ public struct PackageSignature: Sendable, Equatable {
             members["algorithm"]?.stringValue == "ed25519",
             let key = members["key"]?.stringValue.flatMap({ Base64.decode($0) }).flatMap({ PackageKey(raw: $0) }),
             let signature = members["signature"]?.stringValue.flatMap({ Base64.decode($0) }), signature.count == 64
-        else { throw AdapterPackageError("Its \(Self.fileName) is no Ed25519 signature.") }
+        else { throw AdapterPackageError("The package's \(Self.fileName) is not an Ed25519 signature.") }
         self.key = key
         self.signature = signature
     }

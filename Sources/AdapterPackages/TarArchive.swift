@@ -33,20 +33,24 @@ struct TarArchive {
             if block.allSatisfy({ $0 == 0 }) { break }
             headers += 1
             // Folders and extended headers count too: an archive of nothing else would be read for ever.
-            guard headers <= 4 * limit + 16 else { throw AdapterPackageError("It has too many entries.") }
+            guard headers <= 4 * limit + 16 else { throw AdapterPackageError("The package has too many entries.") }
             let header = try Header(block)
             let content = offset + Self.block
             switch header.kind {
             case .file:
                 let path = try header.path()
-                guard files.count < limit else { throw AdapterPackageError("It has more than \(limit) files.") }
-                guard names.insert(path).inserted else { throw AdapterPackageError("It has \(path) twice.") }
+                guard files.count < limit else {
+                    throw AdapterPackageError("The package has more than \(limit) files.")
+                }
+                guard names.insert(path).inserted else { throw AdapterPackageError("The package has \(path) twice.") }
                 files.append(Entry(path: path, offset: content, size: header.size))
             case .folder:
-                guard header.size == 0 else { throw AdapterPackageError("A folder in it has content.") }
+                guard header.size == 0 else {
+                    throw AdapterPackageError("The package has a folder entry with content.")
+                }
             case .extended:
                 guard header.size <= Self.maximumExtension else {
-                    throw AdapterPackageError("An extended header in it is too large.")
+                    throw AdapterPackageError("The package has an extended header that is too large.")
                 }
                 try Self.checkExtension(try read(content, header.size), size: header.size)
             }
@@ -60,7 +64,7 @@ struct TarArchive {
     }
 
     static let truncated = AdapterPackageError(
-        "The file ends too early: it is no adapter package, or a part of one. Copy it again.")
+        "The package ends too early: the file is not an adapter package, or only a part of one. Copy it again.")
 
     private static let maximumExtension = 64 << 10
 
@@ -74,7 +78,8 @@ struct TarArchive {
             let record = text.drop { $0 != " " }.dropFirst()
             for key in ["path", "size", "linkpath", "GNU."] where record.hasPrefix(key) {
                 throw AdapterPackageError(
-                    "An extended header in it changes names or sizes: make it with the format ustar.")
+                    "The package has an extended header that changes names or sizes. Make the archive in the format ustar."
+                )
             }
         }
     }
@@ -89,15 +94,15 @@ private struct Header {
 
     init(_ block: [UInt8]) throws(AdapterPackageError) {
         guard block[257..<262].elementsEqual("ustar".utf8) else {
-            throw AdapterPackageError("It is no tar archive of the format ustar.")
+            throw AdapterPackageError("The package is not a tar archive in the format ustar.")
         }
         var sum = 0
         for (place, byte) in block.enumerated() { sum += (148..<156).contains(place) ? 0x20 : Int(byte) }
         guard Self.number(block[148..<156]) == sum else {
-            throw AdapterPackageError("A header in it is damaged: copy it again.")
+            throw AdapterPackageError("The package has a damaged header. Copy the package again.")
         }
         guard let size = Self.number(block[124..<136]) else {
-            throw AdapterPackageError("A header in it has no valid size.")
+            throw AdapterPackageError("The package has a header without a valid size.")
         }
         self.size = size
         switch block[156] {
@@ -105,7 +110,7 @@ private struct Header {
         case UInt8(ascii: "5"): kind = .folder
         case UInt8(ascii: "x"), UInt8(ascii: "g"): kind = .extended
         default:
-            throw AdapterPackageError("It has something that is neither a file nor a folder, such as a link.")
+            throw AdapterPackageError("The package has an entry that is neither a file nor a folder, such as a link.")
         }
         let prefix = Self.text(block[345..<500])
         let own = Self.text(block[0..<100])
@@ -119,7 +124,7 @@ private struct Header {
             let path = PackagePath(text.hasPrefix("./") ? String(text.dropFirst(2)) : text)
         else {
             throw AdapterPackageError(
-                "It has a file whose name leads out of it, or is not valid: \(String(decoding: name, as: UTF8.self).debugDescription)."
+                "The package has a file whose name leads out of it, or is not valid: \(String(decoding: name, as: UTF8.self).debugDescription)."
             )
         }
         return path

@@ -92,7 +92,7 @@ class PackedAdapter(unittest.TestCase):
             (PYTHON_TASKS, ("--name", "tasks", "--entry", "python-tasks", "--version", "1.0"), "no semantic version"),
             (PYTHON_TASKS, ("--name", "Tasks", "--entry", "python-tasks", "--version", "1.0.0"), "adapter's name"),
             (PYTHON_TASKS, ("--name", "tasks", "--entry", "../x", "--version", "1.0.0"), "no file ../x"),
-            (PYTHON_TASKS, ("--name", "tasks", "--entry", "tasks.py", "--version", "1.0.0"), "no executable file"),
+            (PYTHON_TASKS, ("--name", "tasks", "--entry", "tasks.py", "--version", "1.0.0"), "not an executable file"),
             (PYTHON_TASKS, (*complete, "--sign", ROOT / "README.md"), "no Ed25519 key"),
             (PYTHON_TASKS, (*complete, "--protocol", "0"), "no version of the adapter protocol"),
             (self.folder / "nothing", complete, "cannot be read"),

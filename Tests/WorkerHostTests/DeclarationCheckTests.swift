@@ -71,7 +71,7 @@ import Testing
             DeclarationCheck.problem(Self.declaration(entities: [Self.entity("a"), Self.entity("a")]))
                 == "two entities have the name a")
         let odd = Self.declaration(mounts: ["/files"], methods: ["GET\r\n"])
-        #expect(DeclarationCheck.problem(odd) == "a method of the mount m0 is none")
+        #expect(DeclarationCheck.problem(odd) == "a method of the mount m0 is not one to twenty capital letters")
     }
 
     @Test func rowRulesNameWhatIsThereAndAreNotDeep() {
@@ -176,10 +176,13 @@ import Testing
         (adapter(mounts: [mount(mediaType: line)]), "the answers of the mount files have no media type"),
         (adapter(mounts: [mount(readingPosts: [line])]), "a reading post of the mount files has control characters"),
         (bound(HTTPBinding(.post, "/a", form: .document(field: "a", errorMessage: line))), "has control characters"),
-        (bound(HTTPBinding(.get, "/a", presentation: Presentation(defaultFormat: line))), "a format that is not known"),
+        (
+            bound(HTTPBinding(.get, "/a", presentation: Presentation(defaultFormat: line))),
+            "a default format that is not known"
+        ),
         (
             bound(HTTPBinding(.get, "/a", presentation: Presentation(defaultFormat: "html"))),
-            "a format that is not known"
+            "a default format that is not known"
         ),
         (bound(HTTPBinding(.get, "/a", presentation: Presentation(xml: XMLDocument(root: "a b")))), "root has no name"),
         (bound(HTTPBinding(.get, "/a", presentation: Presentation(xml: XMLDocument(root: "")))), "root has no name"),
@@ -202,13 +205,16 @@ import Testing
     ]
 
     private static let shapes: [(AdapterDeclaration, String)] = [
-        (shaped(.string(TextLimits(minimumLength: 5, maximumLength: 3))), "never long enough"),
-        (shaped(.string(TextLimits(minimumLength: .max, maximumLength: .max))), "never long enough, or of more than"),
+        (shaped(.string(TextLimits(minimumLength: 5, maximumLength: 3))), "shortest length is above its longest"),
+        (
+            shaped(.string(TextLimits(minimumLength: .max, maximumLength: .max))),
+            "shortest length is above its longest, or above"
+        ),
         (shaped(.data(maximumBytes: .max)), "data of more than"),
-        (shaped(.decimal(scale: .max)), "a decimal of too many places"),
-        (shaped(.choice([])), "none of one to 1000 different texts"),
-        (shaped(.choice(["a", "a"])), "none of one to 1000 different texts"),
-        (shaped(.choice((0..<2_000).map { "\($0)" })), "none of one to 1000 different texts"),
+        (shaped(.decimal(scale: .max)), "a decimal with more than"),
+        (shaped(.choice([])), "a choice that does not have one to 1000 different texts"),
+        (shaped(.choice(["a", "a"])), "a choice that does not have one to 1000 different texts"),
+        (shaped(.choice((0..<2_000).map { "\($0)" })), "a choice that does not have one to 1000 different texts"),
         (shaped(.choice(["\u{0}"])), "a choice of the operation op has control characters"),
         (shaped((0..<400).reduce(Shape.bool) { shape, _ in .list(of: shape) }), "a shape of more than 16 levels"),
         (shaped(.object(ObjectShape(line, members: []))), "an object whose name is not of letters"),
@@ -270,7 +276,10 @@ import Testing
         (adapter(operations: [operation(deadline: .seconds(-1))]), "the deadline of the operation op"),
         (adapter(operations: [operation(deadline: .nanoseconds(Int64.max))]), "the deadline of the operation op"),
         (adapter(operations: [operation(effect: .writes, caching: .untilRecordsChange)]), "cannot be kept"),
-        (adapter(operations: [operation(effect: .writes, bindings: [HTTPBinding(.get, "/a")])]), "GET is not for it"),
+        (
+            adapter(operations: [operation(effect: .writes, bindings: [HTTPBinding(.get, "/a")])]),
+            "its method cannot be GET"
+        ),
         (adapter(operations: [operation(audience: .operators, bindings: [HTTPBinding(.get, "/a")])]), "for operators"),
         (adapter(operations: [operation(entities: ["gone"])]), "names the entity gone, which is not declared"),
         (
@@ -284,10 +293,10 @@ import Testing
             "6000 paths of operations"
         ),
         (adapter(mounts: [mount(methods: [])]), "the mount files has no method"),
-        (adapter(mounts: [mount(methods: ["TRACE"])]), "one that is the gateway's"),
+        (adapter(mounts: [mount(methods: ["TRACE"])]), "one that the gateway answers itself"),
         (
             adapter(mounts: [mount(methods: [String(repeating: "A", count: 100_000)])]),
-            "a method of the mount files is none"
+            "a method of the mount files is not one to twenty capital letters"
         ),
         (adapter(mounts: [mount(bodyLimit: .max)]), "the mount files takes bodies of more than"),
     ]
@@ -297,24 +306,24 @@ import Testing
             adapter(operations: [
                 operation("a", bindings: [HTTPBinding(.get, "/x/{a}")]),
                 operation("b", bindings: [HTTPBinding(.get, "/x/{b}")]),
-            ]), "it has two routes GET /x/{}"
+            ]), "the adapter has two routes GET /x/{}"
         ),
         (
             adapter(operations: [operation(bindings: [HTTPBinding(.get, "/files")])], mounts: [mount()]),
-            "it has two routes GET /files"
+            "the adapter has two routes GET /files"
         ),
         (
             adapter(operations: [operation(bindings: [HTTPBinding(.get, "/files/{x*}")])], mounts: [mount()]),
-            "it has two routes GET /files/{*}"
+            "the adapter has two routes GET /files/{*}"
         ),
-        (adapter(mounts: [mount(methods: ["GET", "GET"])]), "it has two routes GET /files"),
+        (adapter(mounts: [mount(methods: ["GET", "GET"])]), "the adapter has two routes GET /files"),
         (
             adapter(
                 entities: [things()],
                 operations: [operation(bindings: [HTTPBinding(.delete, "/api/v1/tasks/things/{number}")])]),
-            "it has two routes DELETE /api/v1/tasks/things/{}"
+            "the adapter has two routes DELETE /api/v1/tasks/things/{}"
         ),
-        (adapter(soap: [service(paths: ["/soap", "/soap"])]), "it has two routes GET /soap"),
+        (adapter(soap: [service(paths: ["/soap", "/soap"])]), "the adapter has two routes GET /soap"),
         (adapter(soap: [service(paths: ["/soap/{x}"])]), "have to be plain segments"),
         (adapter(soap: [service(paths: [])]), "has no path, or more than 100"),
         (adapter(soap: [service(operations: [])]), "has no operations"),
@@ -409,13 +418,16 @@ import Testing
         (option(String(repeating: "a.", count: 100_000) + "a"), "the path of an option"),
         (option("a\nb"), "the path of an option"), (option("worker.sandbox"), "is the gateway's"),
         (option("enabled"), "is the gateway's"), (option("a", summary: "a\r\nb"), "control characters"),
-        (option("a", defaultValue: 5), "the default of the option a is none of its kind"),
-        (option("a", .duration, defaultValue: .double(.nan)), "none of its kind"),
-        (option("a", .duration, defaultValue: .double(.infinity)), "none of its kind"),
-        (option("a", .duration, defaultValue: 0), "none of its kind"),
-        (option("a", .size, defaultValue: -1), "none of its kind"),
-        (option("a", .secret, defaultValue: "word"), "none of its kind"),
-        (option("a", .value(.string(TextLimits(minimumLength: 5, maximumLength: 3)))), "never long enough"),
+        (option("a", defaultValue: 5), "the default of the option a is not a value of its kind"),
+        (option("a", .duration, defaultValue: .double(.nan)), "not a value of its kind"),
+        (option("a", .duration, defaultValue: .double(.infinity)), "not a value of its kind"),
+        (option("a", .duration, defaultValue: 0), "not a value of its kind"),
+        (option("a", .size, defaultValue: -1), "not a value of its kind"),
+        (option("a", .secret, defaultValue: "word"), "not a value of its kind"),
+        (
+            option("a", .value(.string(TextLimits(minimumLength: 5, maximumLength: 3)))),
+            "shortest length is above its longest"
+        ),
     ]
 
     @Test(arguments: options.indices)

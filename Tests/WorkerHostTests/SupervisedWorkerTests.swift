@@ -44,11 +44,11 @@ import Testing
             let crash = try #require(worker.adapter.crashes.last)
             let reasons: [String: Set<String>] = [
                 "K": ["signal 9 (SIGKILL)"], "T": ["signal 4 (SIGILL)", "signal 5 (SIGTRAP)"], "X": ["exit status 3"],
-                "C": ["It closed its socket and went on."], "M": ["signal 6 (SIGABRT)"],
+                "C": ["The worker closed its socket and went on."], "M": ["signal 6 (SIGABRT)"],
             ]
             // On a busy machine its end may be noticed late.
             let reason = crash.reason.replacingOccurrences(
-                of: "It closed its socket, and ended late: ", with: "")
+                of: "The worker closed its socket, and ended late: ", with: "")
             #expect(reasons[order]?.contains(reason) == true, "\(reason)")
             #expect(crash.callsUnderWay <= 1)
             #expect(crash.attempt == 1)
@@ -83,7 +83,7 @@ import Testing
             await #expect(throws: PorticoError.self) { try await worker.call("write", "B") }
             try await worker.answers()
             let reason = worker.adapter.crashes.last?.reason
-            #expect(reason?.hasSuffix(" threads, and 64 are its limit.") == true, "\(reason ?? "")")
+            #expect(reason?.hasSuffix(" threads; its limit is 64.") == true, "\(reason ?? "")")
             await #expect(throws: PorticoError.self) { try await worker.call("write", "B") }
             let error = await #expect(throws: PorticoError.self) { try await worker.call("read", "a") }
             #expect(error?.code == .adapterUnavailable)
@@ -124,7 +124,7 @@ import Testing
             await #expect(throws: PorticoError.self) { try await worker.call("write", order) }
             try await worker.answers()
             let reason = worker.adapter.crashes.last?.reason
-            let expected = order == "Q" ? "It takes the processor, and 4 calls" : "4 calls expired"
+            let expected = order == "Q" ? "The worker used the processor, and 4 calls" : "The worker let 4 calls expire"
             #expect(reason?.hasPrefix(expected) == true, "\(reason ?? "")")
         }
     }

@@ -112,10 +112,10 @@ import Testing
                 stall, isCalled: true, processorDemand: .seconds(7 + seconds * processorShare), at: at(seconds))
         }
         #expect(reason(4, processorShare: 0, after: 59) == nil)
-        #expect(reason(4, processorShare: 0, after: 60) == "4 calls expired with none answered.")
+        #expect(reason(4, processorShare: 0, after: 60) == "The worker let 4 calls expire with none answered.")
         #expect(reason(4, processorShare: 1, after: 4) == nil)
         #expect(reason(4, processorShare: 0.5, after: 6) == nil)
-        #expect(reason(5, processorShare: 1, after: 5)?.hasPrefix("It takes the processor, and 5 calls") == true)
+        #expect(reason(5, processorShare: 1, after: 5)?.hasPrefix("The worker used the processor, and 5 calls") == true)
         #expect(reason(3, processorShare: 1, after: 600) == nil)
         // An answer in between begins anew.
         var detector = StallDetector(limits: limits)
@@ -144,7 +144,7 @@ import Testing
             now += 1_000
             #expect(reason(isCalled: false, 600, at: now) == nil)
         }
-        #expect(reason(isCalled: true, 600, at: now + 2)?.hasPrefix("9 calls expired") == true)
+        #expect(reason(isCalled: true, 600, at: now + 2)?.hasPrefix("The worker let 9 calls expire") == true)
     }
 
     @Test func aStallKillsTheWorker() {
@@ -177,16 +177,17 @@ import Testing
         #expect(machine.deadline == deadline)
         #expect(machine.handle(.time, at: deadline) == [.kill(1)])
         let actions = machine.handle(.exited(1, "signal 9"), at: at(10.2))
-        #expect(actions.first == .report(1, "It closed its socket, and ended late: signal 9"))
+        #expect(actions.first == .report(1, "The worker closed its socket, and ended late: signal 9"))
     }
 
     @Test func aWorkerThatBreaksTheProtocolIsKilledAtOnce() {
         var machine = running()
-        #expect(machine.handle(.disconnected(1, "It broke the protocol."), at: at(10)) == [.hold, .kill(1)])
-        #expect(machine.handle(.exited(1, "signal 9"), at: at(10)).first == .report(1, "It broke the protocol."))
+        #expect(machine.handle(.disconnected(1, "The worker broke the protocol."), at: at(10)) == [.hold, .kill(1)])
+        #expect(
+            machine.handle(.exited(1, "signal 9"), at: at(10)).first == .report(1, "The worker broke the protocol."))
     }
 
-    @Test(arguments: ["It broke the protocol.", nil]) func aFaultOfAWorkerThatWasStableIsTheFirstOfARow(
+    @Test(arguments: ["The worker broke the protocol.", nil]) func aFaultOfAWorkerThatWasStableIsTheFirstOfARow(
         _ fault: String?
     ) {
         var machine = running()

@@ -86,7 +86,7 @@ final class RawPeer: Sendable {
     @Test func `refuses a version that it does not know, with both versions`() async throws {
         await #expect(
             throws: WorkerEnded(
-                .versionRefused("the worker wants to speak version 2 of it, the gateway speaks 1"), wasSent: true)
+                .versionRefused("the worker speaks version 2, the gateway speaks 1"), wasSent: true)
         ) {
             _ = try await session([
                 "response": 1, "result": ["version": 2, "name": "raw", "program": "1", "sdk": "none", "options": []],

@@ -76,7 +76,8 @@ public final class WorkerRuntime: MessageHandler {
         case RequestMethod.verifyRule: return try await verify(request.number, parameters, connection)
         default:
             throw PorticoError(
-                .adapterUnavailable, "The adapter's program does not know this.", logDetail: "method \(request.method)")
+                .adapterUnavailable, "The adapter's program does not know the method of this request.",
+                logDetail: "method \(request.method)")
         }
     }
 

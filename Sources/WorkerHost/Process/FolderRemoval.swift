@@ -24,7 +24,8 @@ public enum WorkerFolder {
                 await Task.yield()
             }
         } catch {
-            log.warning("files of a worker stay", ["folder": .text(path), "detail": .text("\(error)")])
+            log.warning(
+                "folder of a worker could not be removed", ["folder": .text(path), "detail": .text("\(error)")])
         }
     }
 }

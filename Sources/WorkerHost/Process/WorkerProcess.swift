@@ -87,7 +87,7 @@ public final class WorkerProcess: Sendable {
     /// Ends the process and its group where it has more threads than that.
     func end(above limit: UInt64) {
         guard let threads, threads > limit else { return }
-        state.withLock { $0.excess = "It had \(threads) threads, and \(limit) are its limit." }
+        state.withLock { $0.excess = "The worker had \(threads) threads; its limit is \(limit)." }
         kill()
     }
 

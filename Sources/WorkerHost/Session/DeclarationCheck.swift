@@ -111,7 +111,7 @@ extension DeclarationCheck {
             case .textLists: value.arrayValue != nil
             case .secret, .upstream: false
             }
-        try require(isFitting, "the default of \(what) is none of its kind")
+        try require(isFitting, "the default of \(what) is not a value of its kind")
     }
 }
 
@@ -185,17 +185,19 @@ extension DeclarationCheck {
         switch shape {
         case .any, .bool, .integer, .double, .date: return
         case .decimal(let scale):
-            try require(scale ?? 0 <= WireDecimal.maximumDigits, "\(what) has a decimal of too many places")
+            try require(
+                scale ?? 0 <= WireDecimal.maximumDigits,
+                "\(what) has a decimal with more than \(WireDecimal.maximumDigits) places")
         case .string(let limits):
             try require(
                 limits.minimumLength <= limits.maximumLength && limits.maximumLength <= Self.mostBytes,
-                "\(what) has a text that is never long enough, or of more than \(Self.mostBytes) characters")
+                "\(what) has a text whose shortest length is above its longest, or above \(Self.mostBytes) characters")
         case .data(let maximum):
             try require(maximum <= Self.mostBytes, "\(what) has data of more than \(Self.mostBytes) bytes")
         case .choice(let texts):
             try require(
                 !texts.isEmpty && texts.count <= Self.mostNames && Set(texts).count == texts.count,
-                "\(what) is none of one to \(Self.mostNames) different texts")
+                "\(what) is a choice that does not have one to \(Self.mostNames) different texts")
             for text in texts { try text.checkText("a choice of \(what)") }
         case .list(let item): try check(item, what, level: level + 1)
         case .object(let object): try check(object, what, level: level)
@@ -248,7 +250,8 @@ extension DeclarationCheck {
         try checkDistinct(entity.historyFields.map(\.text), "fields of the history of \(entity.name) are")
         try checkDistinct(entity.parents.map { "\($0.field) in \($0.entity)" }, "parents of \(entity.name) are")
         if let name = entity.searchFields.first(where: { Self.searchColumns.contains($0.text.lowercased()) }) {
-            throw DeclarationProblem("the field \(name) of \(entity.name) cannot be searched: the search has that name")
+            throw DeclarationProblem(
+                "the field \(name) of \(entity.name) cannot be searched: the search index reserves that name")
         }
         for rule in [entity.rows.read, entity.rows.write] { try checkParts(of: rule, entity) }
         try entity.check(in: declaration)
@@ -326,12 +329,12 @@ extension DeclarationCheck {
 
     private func check(_ binding: HTTPBinding, of operation: Operation, _ what: String) throws {
         try check(binding.path, what)
-        try require(operation.effect == .reads || binding.method != .get, "\(what) writes, so GET is not for it")
+        try require(operation.effect == .reads || binding.method != .get, "\(what) writes, so its method cannot be GET")
         try checkDistinct(binding.queryMembers.map(\.text), "parameters of \(what) are")
         if case .document(_, let message) = binding.form { try message.checkText("the error message of \(what)") }
         let presentation = binding.presentation
         let format = FormatName(presentation.defaultFormat).flatMap { FormatCatalogue.standard[$0] }
-        try require(format != nil, "\(what) is written in a format that is not known")
+        try require(format != nil, "\(what) has a default format that is not known")
         if let document = presentation.xml {
             try require(document.root.isXMLName, "\(what) has an XML document whose root has no name")
             try require(document.namespace?.isNamespace ?? true, "the namespace of \(what) is no URI")
@@ -355,11 +358,11 @@ extension DeclarationCheck {
         let isMethod = mount.methods.allSatisfy { method in
             (1...20).contains(method.utf8.count) && method.utf8.allSatisfy { (0x41...0x5A).contains($0) }
         }
-        try require(isMethod, "a method of \(what) is none")
+        try require(isMethod, "a method of \(what) is not one to twenty capital letters")
         let ofGateway: Set<String> = ["CONNECT", "HEAD", "OPTIONS", "TRACE"]
         try require(
             !mount.methods.isEmpty && mount.methods.count <= 50 && ofGateway.isDisjoint(with: mount.methods),
-            "\(what) has no method, or one that is the gateway's")
+            "\(what) has no method, or one that the gateway answers itself")
         try require(mount.readingPosts.count <= Self.mostNames, "\(what) has too many names of reading posts")
         for name in mount.readingPosts { try name.checkText("a reading post of \(what)") }
         try require(
@@ -447,7 +450,7 @@ extension DeclarationCheck {
     private func checkRoutes() throws {
         var known: Set<String> = []
         func add(_ method: String, _ path: String) throws {
-            try require(known.insert("\(method) \(path)").inserted, "it has two routes \(method) \(path)")
+            try require(known.insert("\(method) \(path)").inserted, "the adapter has two routes \(method) \(path)")
         }
         let own = "/api/v1/\(declaration.name)"
         for entity in declaration.entities where entity.exposure == .resource {

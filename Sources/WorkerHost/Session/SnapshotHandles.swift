@@ -196,7 +196,7 @@ final class OpenSnapshot: Sendable {
     }
 
     fileprivate static let brokenOff = PorticoError(
-        .overloaded, "The snapshot took its time while others waited.", retryAfter: 1)
+        .overloaded, "The snapshot was ended because other adapters waited for one.", retryAfter: 1)
 
     private func finish(_ result: Result<Void, any Error>) {
         let (reads, opener, result) = state.withLock { state in

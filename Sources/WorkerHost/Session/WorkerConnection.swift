@@ -81,7 +81,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
             let hello = try read(HelloResponse.self, response, of: RequestMethod.hello)
             guard AdapterProtocolVersion.spoken.contains(hello.version) else {
                 let spoken = AdapterProtocolVersion.spoken.map(String.init).joined(separator: ", ")
-                throw refuse("the worker wants to speak version \(hello.version) of it, the gateway speaks \(spoken)")
+                throw refuse("the worker speaks version \(hello.version), the gateway speaks \(spoken)")
             }
             if let problem = DeclarationCheck.problem(hello) {
                 throw violated("\(RequestMethod.hello): \(problem)")
@@ -181,7 +181,9 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
             return true
         }
         guard isPossible else {
-            throw PorticoError(.overloaded, "The adapter has too many answers that are not read.", retryAfter: 1)
+            throw PorticoError(
+                .overloaded, "The adapter has too many responses whose bodies callers have not read yet.", retryAfter: 1
+            )
         }
     }
 
@@ -226,7 +228,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
         let (known, context) = state.withLock { ($0.scopes[request.scope ?? 0], $0.context) }
         guard let scope = request.scope == nil ? CallScope() : known, let context else {
-            throw PorticoError(.adapterUnavailable, "The call in whose course this is asked is over.")
+            throw PorticoError(.adapterUnavailable, "The call for which this request was made has ended.")
         }
         let answers = WorkerRequests(
             scope: scope, context: context, connection: connection, snapshots: snapshots, limits: limits)

@@ -45,7 +45,7 @@ struct WorkerRequests: Sendable {
             return .null
         default:
             throw PorticoError(
-                .adapterUnavailable, "The gateway does not know this.",
+                .adapterUnavailable, "The gateway does not know the method of this request.",
                 logDetail: "method \(request.method.prefix(100))")
         }
     }

@@ -51,10 +51,10 @@ struct StallDetector: Sendable {
         self.watch = watch
         guard isCalled, stall.expired >= limits.stallCalls else { return nil }
         if watch.waited >= limits.spinTolerance, watch.demand >= watch.waited * Self.busyShare {
-            return "It takes the processor, and \(stall.expired) calls expired with none answered."
+            return "The worker used the processor, and \(stall.expired) calls expired with none answered."
         }
         guard watch.waited >= limits.stallTolerance else { return nil }
-        return "\(stall.expired) calls expired with none answered."
+        return "The worker let \(stall.expired) calls expire with none answered."
     }
 
     private static let busyShare = 0.8

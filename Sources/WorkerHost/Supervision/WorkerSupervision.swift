@@ -201,7 +201,7 @@ struct WorkerSupervision: Sendable, Equatable {
         case .running(let since, _):
             noteUptime(since, now)
             return [.hold] + crashed(how, now)
-        case .killed(.crash(nil)): return crashed("It closed its socket, and ended late: \(how)", now)
+        case .killed(.crash(nil)): return crashed("The worker closed its socket, and ended late: \(how)", now)
         case .ending(_, let next), .killed(let next):
             switch next {
             case .crash(let reason): return crashed(reason ?? how, now)

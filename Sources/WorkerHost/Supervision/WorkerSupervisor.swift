@@ -215,7 +215,7 @@ private struct SupervisorLoop {
             guard let session else { return }
             parts.calls.open(session, attempt: attempt)
             parts.log.info(
-                "worker runs",
+                "worker is ready",
                 [
                     "attempt": .count(attempt), "process": .number(Int64(process?.id ?? 0)),
                     "version": .text(session.greeting.version),
@@ -341,7 +341,8 @@ extension WorkerSupervisor.Parts {
             let end = await session.ended()
             // Of one that goes on there is no status to wait for.
             let goesOn = end == .disconnected && process.isExiting == false
-            yield(.event(.disconnected(attempt, goesOn ? "It closed its socket and went on." : Self.fault(end))))
+            yield(
+                .event(.disconnected(attempt, goesOn ? "The worker closed its socket and went on." : Self.fault(end))))
         } catch let ended as WorkerEnded {
             yield(.event(.refused(attempt, Self.fault(ended.end))))
         } catch {
@@ -359,8 +360,8 @@ extension WorkerSupervisor.Parts {
     private static func fault(_ end: WorkerEnd) -> String? {
         switch end {
         case .closed, .disconnected: nil
-        case .protocolViolation(let reason): "It broke the protocol: \(reason)"
-        case .handshakeTimeout: "It has not greeted in time."
+        case .protocolViolation(let reason): "The worker broke the protocol: \(reason)"
+        case .handshakeTimeout: "The worker did not answer hello in time."
         case .versionRefused(let reason): reason
         }
     }

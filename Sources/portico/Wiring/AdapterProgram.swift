@@ -107,7 +107,8 @@ final class AdapterProgram: Sendable {
 
     private func checked(_ plugin: WorkerPlugin) throws -> WorkerPlugin {
         guard let name, plugin.name != name else { return plugin }
-        throw CommandError("The program of \(name) says that it is \(plugin.name).")
+        throw CommandError(
+            "The program of the adapter \(name) names itself \(plugin.name). The two names must be the same.")
     }
 
     private func absentAdapter() throws -> ConfigurableAdapter {
@@ -131,7 +132,8 @@ final class AdapterProgram: Sendable {
 extension AdapterDeclaration {
     /// Of an adapter of which only the name is known.
     static func unknown(_ name: AdapterName) -> AdapterDeclaration {
-        AdapterDeclaration(name: name, title: name.text, summary: "Its program is left out.", version: "unknown")
+        AdapterDeclaration(
+            name: name, title: name.text, summary: "The adapter's program is not available.", version: "unknown")
     }
 }
 
@@ -150,7 +152,7 @@ private final class AbsentAdapter: Adapter {
         // It was asked a moment ago, before the first attempt.
         if wasAttempted.exchange(true, ordering: .relaxed) { program.attempt(name) }
         throw PorticoError(
-            .adapterUnavailable, "The adapter's program is left out.", logDetail: program.absence)
+            .adapterUnavailable, "The adapter's program is not available.", logDetail: program.absence)
     }
 
     func handle(_ call: Call) async throws -> OperationResult {

@@ -139,8 +139,10 @@ actor ConfigurationReload: ConfigurationControl {
             if !deployment.ignoresUnread, !unread.isEmpty {
                 throw PorticoError(
                     .recordConflict,
-                    unread.map { "There is no key \($0.path.joined(separator: ".")) then (\($0.location))." }
-                        .joined(separator: " ") + " Take it out of the configuration, and try again.")
+                    unread.map {
+                        "There is no key \($0.path.joined(separator: ".")) in the version that is to serve (\($0.location))."
+                    }
+                    .joined(separator: " ") + " Take it out of the configuration, and try again.")
             }
             let changes = ReloadPlan(from: plan, to: next, renewing: [name])
             let others = changes.changes.filter { $0.adapter != name }.map(\.key)
@@ -160,15 +162,15 @@ actor ConfigurationReload: ConfigurationControl {
             if deployment.hidesNothing, !request.acceptsLoss, let loss = change?.losses, !loss.isEmpty {
                 throw PorticoError(
                     .preconditionFailed,
-                    "It would hide what is stored (\(loss.map(\.description).joined(separator: "; "))): "
-                        + "--accept-loss does it all the same.")
+                    "The change would hide stored values (\(loss.map(\.description).joined(separator: "; "))). "
+                        + "To make it all the same, use --accept-loss.")
             }
             let renamed = plan.collectionsRenamed(by: next)
             if !deployment.mayRename, !request.acceptsLoss, !renamed.isEmpty {
                 throw PorticoError(
                     .preconditionFailed,
-                    "It would rename what devices sync (\(renamed.joined(separator: "; "))): "
-                        + "--accept-loss does it all the same, and the changes that they have queued are refused.")
+                    "The change would rename collections that devices sync (\(renamed.joined(separator: "; "))), and changes that "
+                        + "devices have queued for them would be refused. To make it all the same, use --accept-loss.")
             }
             let sentences = (change?.items.map(\.description) ?? []) + renamed
             guard !request.isDryRun else { return sentences }
@@ -255,7 +257,7 @@ actor ConfigurationReload: ConfigurationControl {
             logger.error(
                 "configuration not applied", metadata: ["problem": "\(report.errors.joined(separator: " "))"])
         } else if report.changes.isEmpty {
-            logger.info("nothing to reload: the configuration is what is used")
+            logger.info("nothing to reload: the configuration has not changed")
         } else {
             let obstacles = report.obstacles.map { "\($0.key): \($0.obstacle ?? "")" }
             logger.error(
@@ -542,7 +544,8 @@ struct AdapterHandover: Sendable {
         do {
             try await host.store.install(collections)
         } catch {
-            host.logger.error("fields that are declared no longer stay", metadata: ["detail": "\(error)"])
+            host.logger.error(
+                "fields that are no longer declared could not be hidden", metadata: ["detail": "\(error)"])
         }
         for served in begun where served.hasMirrors { host.mirrorTasks.beginRowsOfCallers(served) }
     }

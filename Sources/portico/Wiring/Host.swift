@@ -57,7 +57,7 @@ struct Host {
         try await store.install(plan.collections)
         for (collection, records) in store.replacedValues.sorted(by: { $0.key < $1.key }) {
             log.warning(
-                "Stored values that some wire format cannot carry were replaced.",
+                "stored values that a wire format cannot carry were replaced",
                 ["collection": "\(collection)", "records": "\(records)"])
         }
         let transports = HostUpstreams.Transports(settings.upstreams, log: Log(logger, label: "upstream"))

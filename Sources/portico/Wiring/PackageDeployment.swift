@@ -43,7 +43,7 @@ actor PackageDeployment: AdapterDeployment {
         let path = "\(data)/\(InstalledReleases.folderName)"
         folder = InstalledAdapters(path)
         do throws(AdapterPackageError) { try folder.removeUnfinished() } catch {
-            logger.warning("unfinished packages stay", metadata: ["detail": "\(error)"])
+            logger.warning("unfinished packages could not be removed", metadata: ["detail": "\(error)"])
         }
         uploads = PackageUploads(path)
         self.reload = reload
@@ -195,7 +195,8 @@ actor PackageDeployment: AdapterDeployment {
             throw PorticoError(.recordConflict, "The adapter \(name) cannot be started: \(error)")
         }
         guard absent?.absence == nil else {
-            throw PorticoError(.recordConflict, "The program of \(name) is being asked what it is.")
+            throw PorticoError(
+                .recordConflict, "The gateway is just asking the program of \(name) what it offers. Try again.")
         }
         return try await alone {
             // Another attempt, which this one has waited for, may have failed.
@@ -275,11 +276,13 @@ actor PackageDeployment: AdapterDeployment {
         }
         let current = known.current.manifest.version
         guard isUpgrade else {
-            throw PorticoError(.recordConflict, "\(name) \(current) is installed already: upgrade it.")
+            throw PorticoError(.recordConflict, "\(name) \(current) is already installed. Use upgrade to replace it.")
         }
         guard current.precedes(version) else {
             throw PorticoError(
-                .recordConflict, "\(version) is not newer than \(current), which is installed. rollback goes back.")
+                .recordConflict,
+                "\(name) \(version) is not newer than the installed \(current). Use rollback to return to an earlier version."
+            )
         }
     }
 

@@ -52,7 +52,8 @@ struct WorkerPlugin: Sendable {
         }
         guard description.declaration.name == name else {
             throw CommandError(
-                "plugin \(path): it declares the adapter \(description.declaration.name), and is named \(name).")
+                "plugin \(path): it declares the adapter \(description.declaration.name), and its response to hello names \(name)."
+            )
         }
         return description
     }
@@ -251,7 +252,7 @@ struct WorkerFolders: Sendable {
             if rename(path, aside) == 0 {
                 left.append(aside)
             } else {
-                log.warning("files of earlier workers stay", ["folder": .text(path)])
+                log.warning("folder of an earlier worker could not be removed", ["folder": .text(path)])
             }
         }
         guard !left.isEmpty else { return }

@@ -109,56 +109,81 @@ struct WorkerSettings: Sendable, Equatable {
             ConfigurationKey("adapters.\(adapter).worker.\(name)", kind, default: value, summary).reloading
         }
         return [
-            key("limits.memory", .size, "1GiB", "Of an adapter that is a program: its private memory; at least 16MiB."),
-            key("limits.file", .size, "1GiB", "Bytes of one file that it writes."),
-            key("limits.descriptors", .integer(16...1_048_576), "256", "Its open descriptors."),
+            key("limits.memory", .size, "1GiB", "Maximum private memory of the worker; at least 16MiB."),
+            key("limits.file", .size, "1GiB", "Maximum size of one file that the worker writes."),
+            key(
+                "limits.descriptors", .integer(16...1_048_576), "256",
+                "Maximum number of open descriptors of the worker."),
             key(
                 "limits.processes", .integer(1...4_194_304), "4096",
-                "Threads and processes of the gateway's user, all together; not enforced for root."),
+                "Maximum number of threads and processes of the gateway's user, all programs together; not enforced for root."
+            ),
             key(
                 "limits.threads", .integer(1...4_194_304), "1024",
-                "Its own threads. With more it is ended, and the second time within ten minutes it has failed."),
+                "Maximum number of threads of the worker. With more it is killed; the second time within ten minutes it has failed."
+            ),
             key(
                 "limits.processorTime", .duration, nil,
-                "Processor time in its life, in whole seconds; then it is ended and started anew. Left out: any."),
+                "Processor time of one process of the worker, in whole seconds, after which it is killed and started again. Without it: no limit."
+            ),
             key(
                 "sandbox", .choice(WorkerProgram.Sandbox.allCases.map(\.rawValue)), "warn",
-                "Where the kernel cannot restrict it: `require` does not start it, `warn` starts it with a warning. `off` restricts nothing but resources, for debugging."
+                "What happens where the kernel cannot sandbox the worker: `require` does not start it, `warn` starts it with a warning. `off` never sandboxes it and limits resources only, for debugging."
             ),
             key(
                 "readable", .list(of: .text), "[]",
-                "Absolute paths of files and folders that it may read beyond its own folders; they must exist, outside the configuration's folder and the data directory."
+                "Absolute paths of further files and folders that the worker may read. They must exist, outside the configuration's folder and the data directory."
             ),
-            key("supervision.start", .duration, "30s", "From its launch until it is ready; then it is killed."),
-            key("supervision.heartbeat", .duration, "2s", "From the answer to a heartbeat to the next one."),
-            key("supervision.heartbeatTolerance", .duration, "5s", "Without an answer to a heartbeat it is killed."),
-            key("supervision.terminationGrace", .duration, "2s", "From the request to end to the kill."),
+            key(
+                "supervision.start", .duration, "30s",
+                "Longest time from the launch of the worker until it is ready; after that it is killed."),
+            key(
+                "supervision.heartbeat", .duration, "2s",
+                "Time from the worker's answer to a heartbeat to the next heartbeat."),
+            key(
+                "supervision.heartbeatTolerance", .duration, "5s",
+                "Longest time that a heartbeat may be unanswered; after that the worker is killed."),
+            key(
+                "supervision.terminationGrace", .duration, "2s",
+                "Time between the request to the worker to end and its kill."),
             key(
                 "supervision.stableUptime", .duration, "1s",
-                "One that ran for so long is started at once when it ends, and earlier crashes are forgotten."),
+                "A worker that has run this long is started again at once when it crashes, and its earlier crashes no longer count."
+            ),
             key(
                 "supervision.firstBackoff", .duration, "100ms",
-                "The wait after the second crash in a row; each is twice the last."),
-            key("supervision.longestBackoff", .duration, "30s", "The longest of these waits."),
+                "Wait before the restart after the worker's second crash in a row; each further wait is twice the one before."
+            ),
+            key(
+                "supervision.longestBackoff", .duration, "30s",
+                "Longest wait before a restart of the worker after a crash."),
             key(
                 "supervision.crashesToFail", .integer(1...1_000), "8",
-                "So many crashes in a row within `crashWindow`: it has failed, and calls are answered 503."),
-            key("supervision.crashWindow", .duration, "60s", "Crashes that are older do not count."),
-            key("supervision.failedRetry", .duration, "60s", "When one that has failed is started again."),
+                "Number of crashes in a row within `crashWindow` after which the worker has failed and its calls are answered 503."
+            ),
+            key("supervision.crashWindow", .duration, "60s", "Age above which a crash of the worker no longer counts."),
+            key(
+                "supervision.failedRetry", .duration, "60s",
+                "Time after which a worker that has failed is started again."),
             key(
                 "supervision.stallCalls", .integer(1...100_000), "4",
-                "So many calls that expired with none answered: it is watched for a stall."),
+                "Number of calls that expired, with none answered, after which the worker counts as stalled; `spinTolerance` and `stallTolerance` decide when it is killed."
+            ),
             key(
                 "supervision.spinTolerance", .duration, "5s",
-                "Then one that takes the processor while calls wait is killed."),
+                "Time after which a stalled worker is killed that uses the processor while calls wait."),
             key(
                 "supervision.stallTolerance", .duration, "60s",
-                "Then any other is killed once calls have waited so long, all together."),
-            key("calls.underWay", .integer(1...100_000), "1024", "Its calls at once; more are answered 503."),
+                "Time that calls have waited in all, after which any other stalled worker is killed."),
+            key(
+                "calls.underWay", .integer(1...100_000), "1024",
+                "Maximum number of calls that the worker has at once; more are answered 503."),
             key(
                 "calls.waiting", .integer(0...100_000), "256",
-                "Calls that wait while it restarts; more are answered 503."),
-            key("calls.wait", .duration, "5s", "How long they wait."),
+                "Maximum number of calls that wait while the worker restarts; more are answered 503."),
+            key(
+                "calls.wait", .duration, "5s",
+                "Longest time that a call waits while the worker restarts; after that it is answered 503."),
         ]
     }
 

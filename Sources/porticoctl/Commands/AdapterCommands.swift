@@ -11,23 +11,23 @@ struct AdapterCommands: AsyncParsableCommand {
     /// Writes a package of an adapter.
     struct New: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Writes a package of an adapter that builds, is tested and runs as it stands.",
+            abstract: "Writes the package of a new adapter, which builds, passes its tests and runs without changes.",
             discussion: """
-                The package is a folder of the adapter's name. Its kind says what it begins with:
+                The package is a folder with the adapter's name. The kind decides what the adapter serves at first:
                   entity     records that people read and write, on devices too
                   operation  a call with an input and an output
                   mirror     records of another system
-                  mount      paths whose requests and answers are the adapter's own
+                  mount      paths below which the adapter handles each HTTP request itself
 
                 The package is built against the SDK, the sources of AdapterKit. They are in the installed tree \
-                (share/portico/sdk) or in the checkout that this program was built from; --sdk names another folder, and \
-                PORTICO_SDK does so whenever the package is built.
+                (share/portico/sdk) or in the checkout that this program was built from. --sdk names another folder; the variable \
+                PORTICO_SDK names one whenever the package is built.
                 """)
 
         @Argument(help: "The adapter's name: small letters, digits and hyphens.") var name: String
         @Option(help: "entity, operation, mirror or mount.") var kind = AdapterTemplate.Kind.entity
-        @Option(help: "The folder that has AdapterKit's package.") var sdk: String?
-        @Option(name: .customLong("into"), help: "The folder that gets the package's folder.") var folder = "."
+        @Option(help: "The folder that contains the package AdapterKit.") var sdk: String?
+        @Option(name: .customLong("into"), help: "The folder in which the package's folder is made.") var folder = "."
 
         func run() throws {
             guard let name = AdapterName(name) else {

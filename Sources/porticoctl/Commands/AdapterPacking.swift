@@ -10,21 +10,21 @@ extension AdapterCommands {
         static let configuration = CommandConfiguration(
             abstract: "Makes NAME-VERSION.adapter, the file that operators install.",
             discussion: """
-                Of a Swift package it builds the program NAME-worker for release and adds the libraries of the Swift \
-                runtime that it needs; NAME is the package's name. Of another folder it takes every file as it is, but \
-                hidden ones and __pycache__, and needs --name and --entry, the program's place in the folder.
+                In the folder of a Swift package it builds the program NAME-worker for release, where NAME is the package's \
+                name, and adds the libraries of the Swift runtime that the program needs. In another folder it packs every file \
+                as it is, except hidden files and __pycache__; then --name and --entry are needed.
 
-                --sign KEY signs it with an Ed25519 key, as `openssl genpkey -algorithm ed25519` writes one.
+                --sign KEY signs the package with an Ed25519 key that `openssl genpkey -algorithm ed25519` has made.
                 """)
 
         @Argument(help: "The adapter's folder.") var folder = "."
-        @Option(help: "The version of this package: 1.2.0.") var version: String
+        @Option(help: "The version of the package, such as 1.2.0.") var version: String
         @Option(help: "The adapter's name.") var name: String?
-        @Option(help: "The program, from the folder on.") var entry: String?
-        @Option(name: .customLong("protocol"), help: "The version of the adapter protocol that it speaks.")
+        @Option(help: "The path of the program within the folder.") var entry: String?
+        @Option(name: .customLong("protocol"), help: "The version of the adapter protocol that the program speaks.")
         var protocolVersion = 1
-        @Option(name: .customLong("sign"), help: "The file of the private key.") var key: String?
-        @Option(name: .customLong("into"), help: "The folder that gets the file.") var output = "."
+        @Option(name: .customLong("sign"), help: "The file with the private key.") var key: String?
+        @Option(name: .customLong("into"), help: "The folder in which the package is written.") var output = "."
 
         func run() throws {
             guard let version = AdapterVersion(version) else {

@@ -24,7 +24,7 @@ struct DeploymentOptions: ParsableArguments {
 /// What an operator accepts in a change that would lose something.
 struct LossOption: ParsableArguments {
     @Flag(
-        help: "Also where it hides what is stored, as a roll-back may, or renames collections that devices sync.")
+        help: "Do it even if it hides stored values, as a roll-back may, or renames collections that devices sync.")
     var acceptLoss = false
 }
 
@@ -65,10 +65,10 @@ struct PackageFile: ParsableArguments {
 
 struct InstallAdapter: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "install", abstract: "Installs a package: its adapter is started, checked and served.",
+        commandName: "install", abstract: "Installs a package: starts, checks and serves its adapter.",
         discussion: """
-            It stays installed when the gateway starts anew. Its options stand below adapters.NAME of the configuration, as those \
-            of every adapter; put them there before.
+            The adapter stays installed when the gateway is restarted. Its options are below adapters.NAME of the configuration, \
+            as for every adapter: write them there first.
             """)
 
     @OptionGroup var options: ConnectionOptions
@@ -81,10 +81,10 @@ struct InstallAdapter: AsyncParsableCommand {
 struct UpgradeAdapter: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upgrade",
-        abstract: "Gives the traffic of an installed adapter to a newer version; no request fails by it.",
+        abstract: "Replaces an installed adapter by a newer version, without a failed request.",
         discussion: """
-            The new version starts beside the one that serves. Where it does not start, or the tables cannot follow it, nothing \
-            changes. Where its program crashes within packages.probation, the version before takes its place again.
+            The new version starts beside the one that serves. If it does not start, or the tables cannot follow it, nothing \
+            changes. If its program crashes within packages.probation, the gateway rolls back to the version before.
             """)
 
     @OptionGroup var options: ConnectionOptions
@@ -96,9 +96,9 @@ struct UpgradeAdapter: AsyncParsableCommand {
 
 struct RollbackAdapter: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rollback", abstract: "Gives the traffic of an installed adapter to the version before.",
+        commandName: "rollback", abstract: "Replaces an installed adapter by the version before.",
         discussion:
-            "Where that would hide what is stored, nothing changes without --accept-loss, and the fields are named.")
+            "If that would hide stored values, names the fields and changes nothing without --accept-loss.")
 
     @OptionGroup var options: ConnectionOptions
     @Argument(help: "The adapter's name.") var name: String
@@ -119,8 +119,8 @@ struct RollbackAdapter: AsyncParsableCommand {
 
 struct RemoveAdapter: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Removes an installed adapter with its versions; its tables stay.",
-        discussion: "Take its options out of the configuration before: they would be unknown keys.")
+        commandName: "remove", abstract: "Removes an installed adapter with all its versions; its tables are kept.",
+        discussion: "Take its options out of the configuration first: afterwards they are unknown keys.")
 
     @OptionGroup var options: ConnectionOptions
     @Argument(help: "The adapter's name.") var name: String
@@ -139,7 +139,7 @@ struct RemoveAdapter: AsyncParsableCommand {
 struct RestartAdapter: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restart",
-        abstract: "Starts another instance of an adapter, which takes the traffic; no request fails by it.")
+        abstract: "Replaces the running instance of an adapter by a new one, without a failed request.")
 
     @OptionGroup var options: ConnectionOptions
     @Argument(help: "The adapter's name.") var name: String

@@ -14,7 +14,7 @@ struct Status: AsyncParsableCommand {
 
 struct Adapters: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows the adapters, and switches them.",
+        abstract: "Shows, installs, upgrades, restarts, enables and disables adapters.",
         subcommands: [
             List.self, Show.self, EnableAdapter.self, DisableAdapter.self, RestartAdapter.self, InstallAdapter.self,
             UpgradeAdapter.self, RollbackAdapter.self, RemoveAdapter.self, InstalledPackages.self,
@@ -117,8 +117,8 @@ struct Audit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Checks that no entry was changed, removed or cut off.",
             discussion:
-                "Prints the log's head: kept elsewhere and given back, it proves that the log was not rewritten "
-                + "Exit status 1 where something is wrong.")
+                "Prints the log's head. Keep it elsewhere and pass it to a later run, to prove that the log was not rewritten. "
+                + "The exit status is 1 if something is wrong.")
 
         @OptionGroup var options: ConnectionOptions
         @Option(help: "A head that an earlier verification printed.") var head: String?

@@ -157,7 +157,7 @@ public final class MessageConnection: Sendable {
         // With room for the number that stands before it.
         guard count <= limits.frame - 64 else {
             throw PorticoError(
-                .requestTooLarge, "This is more than host and adapter can send each other at once.",
+                .requestTooLarge, "The value is too large for one message between the gateway and the adapter.",
                 logDetail: "a message of \(count) bytes, more than \(limits.frame)")
         }
     }
