@@ -23,7 +23,7 @@ import Testing
         #expect(problems == [])
     }
 
-    @Test func `It greets whoever is named`() async throws {
+    @Test func `It greets the person whom the path names`() async throws {
         let response = try await answer("/acme/hello/Ada?loudly")
         #expect(response.status == 200 && text(response) == "Hello, Ada!\n")
     }
