@@ -177,6 +177,10 @@ class Settings(PackageTest):
             ({"readable": ["/proc/self"]}, "the kernel's files are there"),
             ({"readable": ["/usr/share"] * 17}, "at most 16 paths"),
             ({"heartbeats": "1s"}, "There is no key adapters.tasks.worker.heartbeats"),
+            ({"calls": {"inFlight": 0}}, "1 to 100000"),
+            ({"calls": {"queueTimeout": "2d"}}, "This is at most 1d."),
+            ({"calls": {"underWay": 5}}, "There is no key adapters.tasks.worker.calls.underWay"),
+            ({"calls": {"inFlite": 5}}, "Did you mean inFlight?"),
         ]:
             with self.subTest(worker=worker):
                 self.settings(**worker)

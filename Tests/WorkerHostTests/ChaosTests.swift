@@ -39,7 +39,7 @@ import Testing
             // A machine that stands still for longer than the tolerance ends a worker more.
             #expect(worker.adapter.report.crashes >= count)
             #expect(worker.adapter.report.restarts >= count)
-            #expect(worker.adapter.callCounts.underWay == 0)
+            #expect(worker.adapter.callCounts.inFlight == 0)
         }
         #expect(outcomes.others.isEmpty, "\(outcomes.others)")
         #expect(outcomes.answered > count)

@@ -37,12 +37,12 @@ import Testing
         try await withFolder { folder in
             #expect(mkdir(folder + "/inner", 0o700) == 0)
             for path in [folder + "/link", folder + "/inner/link"] { #expect(symlink(outside, path) == 0) }
-            await WorkerFolder.remove(folder, log: .discarding)
+            await FolderRemover.remove(folder, log: .discarding)
         }
         try await withFolder { folder in
             #expect(rmdir(folder) == 0)
             #expect(symlink(outside, folder) == 0)
-            await WorkerFolder.remove(folder, log: .discarding)
+            await FolderRemover.remove(folder, log: .discarding)
         }
         #expect(access(outside + "/kept", F_OK) == 0)
     }
@@ -58,7 +58,7 @@ import Testing
             #expect(mkdirat(outer, "other", 0o700) == 0)
             close(outer)
             #expect(chmod(folder + "/outer/closed", 0) == 0)
-            await WorkerFolder.remove(folder, log: .discarding)
+            await FolderRemover.remove(folder, log: .discarding)
         }
     }
 
@@ -89,7 +89,7 @@ import Testing
             #expect(throws: FolderRemoval.Failure.self) {
                 while try !removal.proceed(for: .zero) { mkdir(folder + "/new", 0o700) }
             }
-            await WorkerFolder.remove(folder, log: .discarding)
+            await FolderRemover.remove(folder, log: .discarding)
         }
     }
 }

@@ -5,7 +5,7 @@ import WorkerHost
 
 /// A supervised hostile worker.
 final class Supervised: Sendable {
-    let adapter: SupervisedWorker
+    let adapter: WorkerAdapter
     let connector: ByteConnector
     private let folder: String
 
@@ -18,7 +18,7 @@ final class Supervised: Sendable {
         folder = program.folder
         self.connector = connector
         let input = ObjectShape("Order", members: [Member("order", .string(maximumLength: 1))])
-        adapter = SupervisedWorker(
+        adapter = WorkerAdapter(
             program, connector: connector,
             declaration: AdapterDeclaration(
                 name: "hostile", title: "Hostile", summary: "Hostile.", version: "1",
@@ -67,5 +67,5 @@ final class Supervised: Sendable {
 
 extension CallLimits {
     /// For machines that are busy with other tests.
-    static var unhurried: CallLimits { CallLimits(wait: .seconds(60)) }
+    static var unhurried: CallLimits { CallLimits(queueTimeout: .seconds(60)) }
 }

@@ -112,7 +112,7 @@ import Testing
             try await worker.answers()
             for _ in 0..<limits.stallCalls {
                 let call = Task { try await worker.call("write", order) }
-                while !Task.isCancelled, worker.adapter.callCounts.underWay == 0 { await Task.yield() }
+                while !Task.isCancelled, worker.adapter.callCounts.inFlight == 0 { await Task.yield() }
                 // It is sent a moment after it was let in, and the worker is to have one at least.
                 try await Task.sleep(for: .milliseconds(50))
                 call.cancel()
@@ -179,12 +179,12 @@ import Testing
 
     @Test func moreCallsThanTheLimitAreRefusedAndThoseUnderWayAreNot() async throws {
         var callLimits = CallLimits.unhurried
-        callLimits.underWay = 2
+        callLimits.inFlight = 2
         try await Supervised.run(callLimits: callLimits) { worker in
             let outcome = await withTaskGroup(of: Bool.self) { group in
                 // The worker answers none of them.
                 for _ in 0..<2 { group.addTask { (try? await worker.call("write", "H")) == nil } }
-                while !Task.isCancelled, worker.adapter.callCounts.underWay < 2 { await Task.yield() }
+                while !Task.isCancelled, worker.adapter.callCounts.inFlight < 2 { await Task.yield() }
                 let error = await #expect(throws: PorticoError.self) { try await worker.call("write", "a") }
                 await worker.adapter.stop()
                 _ = await group.reduce(0) { count, _ in count + 1 }

@@ -8,15 +8,15 @@ import Testing
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
 
-    private func running(_ limits: SupervisionLimits = SupervisionLimits()) -> WorkerSupervision {
-        var machine = WorkerSupervision(limits: limits)
+    private func running(_ limits: SupervisionLimits = SupervisionLimits()) -> WorkerStateMachine {
+        var machine = WorkerStateMachine(limits: limits)
         _ = machine.handle(.start, at: at(0))
         _ = machine.handle(.ready(1), at: at(0))
         return machine
     }
 
     @Test func aStartLaunchesAndReportsThatItRuns() {
-        var machine = WorkerSupervision(limits: limits)
+        var machine = WorkerStateMachine(limits: limits)
         #expect(machine.handle(.start, at: at(0)) == [.launch(1)])
         #expect(machine.handle(.ready(1), at: at(1)) == [.open(1), .started(nil)])
         #expect(machine.deadline == at(3))
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func aFirstAttemptThatFailsIsTheHostsToRepeat() {
-        var machine = WorkerSupervision(limits: limits)
+        var machine = WorkerStateMachine(limits: limits)
         _ = machine.handle(.start, at: at(0))
         #expect(
             machine.handle(.exited(1, "exit status 1"), at: at(1)) == [
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func aStartThatTakesTooLongIsKilledAndReportedWhenTheProcessHasEnded() {
-        var machine = WorkerSupervision(limits: limits)
+        var machine = WorkerStateMachine(limits: limits)
         _ = machine.handle(.start, at: at(0))
         #expect(machine.handle(.time, at: at(29)) == [])
         #expect(machine.handle(.time, at: at(30)) == [.kill(1)])
@@ -71,13 +71,13 @@ import Testing
             }
         }
         #expect(waits.map { ($0 * 10).rounded() / 10 } == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2])
-        #expect(machine.phase.word == "failed")
+        #expect(machine.phase.name == "failed")
         #expect(machine.crashes == limits.crashesToFail)
     }
 
     @Test func oneThatHasFailedIsAttemptedAgainAndFailsAtTheNextCrash() {
         var machine = running()
-        while machine.phase.word != "failed" {
+        while machine.phase.name != "failed" {
             if !machine.hasProcess { _ = machine.handle(.time, at: machine.deadline ?? at(1)) }
             _ = machine.handle(.exited(machine.attempt, "exit status 1"), at: at(1))
         }
@@ -89,7 +89,7 @@ import Testing
         _ = machine.handle(.time, at: machine.deadline ?? at(0))
         _ = machine.handle(.ready(machine.attempt), at: at(1_000))
         _ = machine.handle(.exited(machine.attempt, "exit status 3"), at: at(1_002))
-        #expect(machine.phase.word == "starting")
+        #expect(machine.phase.name == "starting")
     }
 
     @Test func aHeartbeatThatIsNotAnsweredKillsTheWorker() {
@@ -204,7 +204,7 @@ import Testing
         var machine = running()
         _ = machine.handle(.exited(1, "signal 4"), at: at(10))
         let before = machine
-        for event: WorkerSupervision.Event in [
+        for event: WorkerStateMachine.Event in [
             .ready(1), .refused(1, "late"), .notLaunched(1, "late"), .disconnected(1, nil), .answered(1),
             .exited(1, "late"),
         ] {
@@ -218,7 +218,7 @@ import Testing
         #expect(machine.handle(.stop, at: at(10)) == [.refuse("It is stopped."), .terminate(1)])
         #expect(machine.handle(.time, at: at(12)) == [.kill(1)])
         #expect(machine.handle(.exited(1, "signal 9"), at: at(12)) == [.stopped])
-        #expect(machine.handle(.start, at: at(13)) == [.started("It is stopped already.")])
+        #expect(machine.handle(.start, at: at(13)) == [.started("The worker is already stopped.")])
         #expect(machine.crashes == 0)
     }
 
@@ -232,7 +232,7 @@ import Testing
 
     @Test func aRestartAttemptsOneThatHasFailedAtOnce() {
         var machine = running()
-        while machine.phase.word != "failed" {
+        while machine.phase.name != "failed" {
             if !machine.hasProcess { _ = machine.handle(.time, at: machine.deadline ?? at(1)) }
             _ = machine.handle(.exited(machine.attempt, "exit status 1"), at: at(1))
         }
@@ -259,7 +259,7 @@ import Testing
 /// Processes and time as a worker's supervision could meet them, from a seed.
 private struct SimulatedWorker {
     private var random: SplitMix
-    private var machine: WorkerSupervision
+    private var machine: WorkerStateMachine
     private var now = ContinuousClock.now
     /// The attempt whose process is there, and whether it was killed.
     private var process: (attempt: Int, isKilled: Bool)?
@@ -270,7 +270,7 @@ private struct SimulatedWorker {
 
     init(seed: UInt64) {
         random = SplitMix(state: seed)
-        machine = WorkerSupervision(limits: SupervisionLimits())
+        machine = WorkerStateMachine(limits: SupervisionLimits())
     }
 
     mutating func step() {
@@ -313,7 +313,7 @@ private struct SimulatedWorker {
         take(isExcess ? .exceeded(ended.attempt, "excess") : .exited(ended.attempt, "ended"))
     }
 
-    private mutating func take(_ event: WorkerSupervision.Event) {
+    private mutating func take(_ event: WorkerStateMachine.Event) {
         if event == .stop { hasStopped = true }
         for action in machine.handle(event, at: now) { execute(action) }
         if machine.hasProcess != (process != nil) {
@@ -322,7 +322,7 @@ private struct SimulatedWorker {
         if machine.deadline == nil, process?.isKilled == false { violations.append("nothing goes on") }
     }
 
-    private mutating func execute(_ action: WorkerSupervision.Action) {
+    private mutating func execute(_ action: WorkerStateMachine.Action) {
         switch action {
         case .launch(let attempt):
             launches += 1

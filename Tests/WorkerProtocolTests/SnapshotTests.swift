@@ -63,12 +63,12 @@ import WorkerTesting
         }
     }
 
-    @Test func `of one worker are given up for another's, and leave places of the store`() async throws {
+    @Test func `of one worker are given up for another's, and leave permits of the store`() async throws {
         try await withSample(`An adapter in the process and as a worker`.modes[0]) { _, records in
-            let places = SnapshotPlaces(store: 8)
-            let hog = try await worker("hog", of: places, records)
-            let other = try await worker("other", of: places, records)
-            let third = try await worker("third", of: places, records)
+            let permits = SnapshotPermits(store: 8)
+            let hog = try await worker("hog", of: permits, records)
+            let other = try await worker("other", of: permits, records)
+            let third = try await worker("third", of: permits, records)
             let holding = ["busy", "idle", "idle"].map { text in
                 Task { () -> ErrorCode? in
                     do { _ = try await value(hog.session, .hold, records, text) } catch {
@@ -77,17 +77,17 @@ import WorkerTesting
                     return nil
                 }
             }
-            while places.open < 3 { await Task.yield() }
-            // The store's own places are not all taken meanwhile, nor is the last one of the workers'.
+            while permits.open < 3 { await Task.yield() }
+            // The store's own permits are not all taken meanwhile, nor is the last one of the workers'.
             for _ in 0..<4 {
                 let pieces = try await records.streamSnapshot(within: .seconds(60)) { _, output in try output.send([1])
                 }
                 #expect(try await pieces.next() == [1])
             }
             let single = Task { try await value(other.session, .hold, records, "idle") }
-            while places.open < 4 { await Task.yield() }
+            while permits.open < 4 { await Task.yield() }
             #expect(try await value(third.session, .snapshot, records)["count"] == 1_000)
-            while places.open != 3 { await Task.yield() }
+            while permits.open != 3 { await Task.yield() }
             for worker in [hog, other, third] { worker.session.close() }
             var codes: [ErrorCode?] = []
             for task in holding { codes.append(await task.value) }
@@ -97,10 +97,10 @@ import WorkerTesting
     }
 
     private func worker(
-        _ name: AdapterName, of places: SnapshotPlaces, _ records: any RecordStore
+        _ name: AdapterName, of permits: SnapshotPermits, _ records: any RecordStore
     ) async throws -> WorkerPair {
         var limits = SessionLimits.unhurried
-        limits.snapshots = places.share(of: name)
+        limits.snapshots = permits.share(of: name)
         let pair = try await WorkerPair(SampleModule.self, AdapterConfiguration(), limits: limits)
         try await pair.session.start(
             AdapterContext(records: records, accounts: MemoryAccounts([]), log: .discarding, clock: SettableClock()))

@@ -42,7 +42,7 @@ struct HostRecords: RecordStore {
     ) async throws -> Result {
         let snapshot = try await open([:])
         return try await withTaskCancellationHandler {
-            try await onOwnThread {
+            try await onDedicatedThread {
                 defer { snapshot.close() }
                 return try snapshot.repeating { try body(snapshot) }
             }

@@ -170,7 +170,7 @@ struct HostUpstream: Upstream {
         do {
             pieces =
                 switch content {
-                case .bytes(let bytes): OnePiece(bytes)
+                case .bytes(let bytes): SingleChunkStream(bytes)
                 case .stream(let number): try connection.body(of: number)
                 }
         } catch {

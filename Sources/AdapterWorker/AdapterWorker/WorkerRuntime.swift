@@ -235,7 +235,7 @@ public final class WorkerRuntime: MessageHandler {
         let snapshot = HostSnapshot(
             try parameters("snapshot"), position: try parameters("position"), connection: connection, scope: number)
         let (caller, now): (Principal, WireDate) = (try parameters("caller"), try parameters("now"))
-        return try await onOwnThread {
+        return try await onDedicatedThread {
             try body(rules, RecordRuleContext(snapshot: snapshot, caller: caller, now: now))
         }
     }
@@ -258,7 +258,7 @@ enum HostCall {
 }
 
 /// Runs what blocks its thread on a thread of its own, so that the tasks' threads stay free.
-func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+func onDedicatedThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         let isStarted = SystemThread.start { continuation.resume(with: Swift.Result { try body() }) }
         if !isStarted {

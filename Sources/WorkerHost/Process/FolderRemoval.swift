@@ -2,7 +2,7 @@ import AdapterKit
 import Glibc
 
 /// Removes folders that workers have written, whatever is in them.
-public enum WorkerFolder {
+public enum FolderRemover {
     /// How long it goes on before others get the thread.
     private static let turn = Duration.milliseconds(50)
 

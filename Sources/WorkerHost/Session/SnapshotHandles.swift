@@ -15,7 +15,7 @@ final class SnapshotHandles: Sendable {
 
     private static let mostRemembered = 64
 
-    /// The store has few places for reads of any length, and keeps what is older than the eldest of them.
+    /// The store has few permits for reads of any length, and keeps what is older than the eldest of them.
     private static let longest = Duration.seconds(60)
 
     private let share: SnapshotShare
@@ -31,15 +31,15 @@ final class SnapshotHandles: Sendable {
     func open(
         _ records: any RecordStore, within: Duration?
     ) async throws -> (number: Int, position: Revision) {
-        let places = share.places
-        let place = try await places.take(for: share.adapter)
+        let permits = share.permits
+        let permit = try await permits.acquire(for: share.adapter)
         let snapshot = OpenSnapshot(until: .now + (within.map { max(.zero, min($0, Self.longest)) } ?? time))
         let number = state.withLock { state in
             state.last += 1
             if !state.isClosed { state.open[state.last] = snapshot }
             return state.last
         }
-        places.end(place) { [self] in
+        permits.end(permit) { [self] in
             state.withLock { state in
                 guard !state.brokenOff.contains(number) else { return }
                 state.brokenOff = (state.brokenOff + [number]).suffix(Self.mostRemembered)
@@ -48,7 +48,7 @@ final class SnapshotHandles: Sendable {
         }
         snapshot.hold(records) { [self] in
             state.withLock { $0.open[number] = nil }
-            places.leave(place)
+            permits.release(permit)
         }
         if state.withLock({ $0.isClosed }) { snapshot.close() }
         return (number, try await snapshot.position())

@@ -142,7 +142,7 @@ extension WorkerConnection {
     }
 
     public var serviceOperations: [any ServiceOperations] {
-        services.map { WorkerServiceOperations(names: $0, worker: self) }
+        services.map { SessionServiceOperations(names: $0, worker: self) }
     }
 
     private var contextMessage: WireValue? { CallContext.current.map { ContextValues($0).message } }
@@ -175,7 +175,7 @@ private struct MountHead: MessageValue {
     }
 }
 
-private struct WorkerServiceOperations: ServiceOperations {
+private struct SessionServiceOperations: ServiceOperations {
     let names: Set<String>
     let worker: WorkerConnection
 

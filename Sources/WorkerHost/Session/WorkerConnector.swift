@@ -6,7 +6,7 @@ public struct SessionLimits: Sendable {
     /// Frames, requests, streams and queues of the connection.
     public var connection = ConnectionLimits()
     /// Its adapter's share of the snapshots that all workers have open at once. Further ones wait.
-    public var snapshots = SnapshotPlaces(store: 8).share(of: "worker")
+    public var snapshots = SnapshotPermits(store: 8).share(of: "worker")
     /// How long a snapshot may be open that is read at once; one whose reads are streamed says itself how long.
     public var snapshotTime = Duration.seconds(5)
     /// Bytes of a mounted request's or another system's body that are held for a worker at most.

@@ -21,7 +21,7 @@ struct CallAdmission<Session, Waiter> {
         case refused(String)
     }
 
-    private(set) var underWay = 0
+    private(set) var inFlight = 0
     private var waiters: [UInt64: Waiter] = [:]
     private var state = State.refused("It has not started.")
     private var lastTicket: UInt64 = 0
@@ -31,15 +31,15 @@ struct CallAdmission<Session, Waiter> {
         self.limits = limits
     }
 
-    var waiting: Int { waiters.count }
+    var queued: Int { waiters.count }
 
     mutating func enter() -> Outcome {
         switch state {
         case .open(let session, let attempt):
-            guard underWay < limits.underWay else { return .refuse(.overloaded) }
-            underWay += 1
+            guard inFlight < limits.inFlight else { return .refuse(.overloaded) }
+            inFlight += 1
             return .begin(session, attempt: attempt)
-        case .held: return waiters.count < limits.waiting ? .wait : .refuse(.overloaded)
+        case .held: return waiters.count < limits.queued ? .wait : .refuse(.overloaded)
         case .refused(let reason): return .refuse(.unavailable(reason))
         }
     }
@@ -52,7 +52,7 @@ struct CallAdmission<Session, Waiter> {
 
     /// False where there is nothing to wait for, or no capacity: the call enters again, and learns it.
     mutating func wait(_ waiter: Waiter, _ ticket: UInt64) -> Bool {
-        guard case .held = state, waiters.count < limits.waiting else { return false }
+        guard case .held = state, waiters.count < limits.queued else { return false }
         waiters[ticket] = waiter
         return true
     }
@@ -61,7 +61,7 @@ struct CallAdmission<Session, Waiter> {
     mutating func leaveQueue(_ ticket: UInt64) -> Waiter? { waiters.removeValue(forKey: ticket) }
 
     /// A call that had begun has ended.
-    mutating func leave() { underWay -= 1 }
+    mutating func leave() { inFlight -= 1 }
 
     /// Calls go to this session. Returns those that waited, in no order: they enter again.
     mutating func open(_ session: Session, attempt: Int) -> [Waiter] {
@@ -92,16 +92,16 @@ struct CallAdmission<Session, Waiter> {
 /// Bounds of a worker's calls.
 public struct CallLimits: Sendable, Equatable {
     /// Calls that a worker has at once; more are refused with 503.
-    public var underWay: Int
+    public var inFlight: Int
     /// Calls that wait for a worker that restarts; more are refused with 503.
-    public var waiting: Int
+    public var queued: Int
     /// How long they wait at most.
-    public var wait: Duration
+    public var queueTimeout: Duration
 
     /// Creates limits with these values.
-    public init(underWay: Int = 1_024, waiting: Int = 256, wait: Duration = .seconds(5)) {
-        self.underWay = underWay
-        self.waiting = waiting
-        self.wait = wait
+    public init(inFlight: Int = 1_024, queued: Int = 256, queueTimeout: Duration = .seconds(5)) {
+        self.inFlight = inFlight
+        self.queued = queued
+        self.queueTimeout = queueTimeout
     }
 }

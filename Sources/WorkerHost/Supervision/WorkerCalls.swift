@@ -17,15 +17,15 @@ final class WorkerCalls: Sendable {
     }
 
     private let state: Mutex<State>
-    private let wait: Duration
+    private let queueTimeout: Duration
 
     init(limits: CallLimits) {
         state = Mutex(State(admission: Admission(limits: limits)))
-        wait = limits.wait
+        queueTimeout = limits.queueTimeout
     }
 
-    var counts: (underWay: Int, waiting: Int) {
-        state.withLock { ($0.admission.underWay, $0.admission.waiting) }
+    var counts: (inFlight: Int, queued: Int) {
+        state.withLock { ($0.admission.inFlight, $0.admission.queued) }
     }
 
     var stall: StallDetector.Stall? { state.withLock { $0.stall } }
@@ -96,15 +96,15 @@ final class WorkerCalls: Sendable {
     func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
-                if state.admission.underWay > 0 { state.drained.append(continuation) }
-                return state.admission.underWay == 0
+                if state.admission.inFlight > 0 { state.drained.append(continuation) }
+                return state.admission.inFlight == 0
             }
             if isDrained { continuation.resume() }
         }
     }
 
     private func enter(until deadline: ContinuousClock.Instant?) async throws -> (any WorkerSession, Int) {
-        var isOver = ContinuousClock.now.advanced(by: wait)
+        var isOver = ContinuousClock.now.advanced(by: queueTimeout)
         if let deadline { isOver = min(isOver, deadline) }
         while true {
             switch state.withLock({ $0.admission.enter() }) {
@@ -170,7 +170,7 @@ final class WorkerCalls: Sendable {
                     since: state.stall?.since ?? ContinuousClock.now, expired: (state.stall?.expired ?? 0) + 1)
             case .ended: break
             }
-            guard state.admission.underWay == 0 else { return [CheckedContinuation<Void, Never>]() }
+            guard state.admission.inFlight == 0 else { return [CheckedContinuation<Void, Never>]() }
             defer { state.drained = [] }
             return state.drained
         }

@@ -20,13 +20,13 @@ public struct WorkerReport: Sendable, Equatable {
     public var isServing: Bool { !["idle", "failed", "stopped"].contains(state) }
 }
 
-/// Keeps one worker running: executes ``WorkerSupervision`` on the processes and sessions that there are.
+/// Keeps one worker running: executes ``WorkerStateMachine`` on the processes and sessions that there are.
 ///
 /// One task has all of the state. It begins with the first start, and ends with ``stop()`` or with the supervisor; the
 /// worker ends with it.
 final class WorkerSupervisor: Sendable {
     fileprivate enum Signal: Sendable {
-        case event(WorkerSupervision.Event)
+        case event(WorkerStateMachine.Event)
         case start(AdapterContext, CheckedContinuation<String?, Never>)
         case stop(CheckedContinuation<Void, Never>)
         case launched(Int, WorkerProcess)
@@ -111,7 +111,7 @@ final class WorkerSupervisor: Sendable {
 
 private struct SupervisorLoop {
     private let parts: WorkerSupervisor.Parts
-    private var machine: WorkerSupervision
+    private var machine: WorkerStateMachine
     private var stalls: StallDetector
     private var context: AdapterContext?
     private var process: WorkerProcess?
@@ -128,7 +128,7 @@ private struct SupervisorLoop {
 
     init(_ parts: WorkerSupervisor.Parts) {
         self.parts = parts
-        machine = WorkerSupervision(limits: parts.limits)
+        machine = WorkerStateMachine(limits: parts.limits)
         stalls = StallDetector(limits: parts.limits)
     }
 
@@ -162,20 +162,20 @@ private struct SupervisorLoop {
         }
     }
 
-    private mutating func take(_ signal: WorkerSupervisor.Signal) -> [WorkerSupervision.Action] {
+    private mutating func take(_ signal: WorkerSupervisor.Signal) -> [WorkerStateMachine.Action] {
         let now = ContinuousClock.now
         switch signal {
         case .event(let event):
-            if case .disconnected(machine.attempt, _) = event { callsAtEnd = callsAtEnd ?? parts.calls.counts.underWay }
+            if case .disconnected(machine.attempt, _) = event { callsAtEnd = callsAtEnd ?? parts.calls.counts.inFlight }
             let actions = machine.handle(event, at: now)
             guard case .answered(machine.attempt) = event, let process else { return actions }
             let reason = stalls.reason(
-                parts.calls.stall, isCalled: parts.calls.counts.underWay > 0,
+                parts.calls.stall, isCalled: parts.calls.counts.inFlight > 0,
                 processorDemand: process.processorDemand, at: now)
             return actions + (reason.map { machine.handle(.stalled(machine.attempt, $0), at: now) } ?? [])
         case .start(let context, let continuation):
             guard starting == nil, machine.phase == .idle else {
-                continuation.resume(returning: "It is \(machine.phase.word) already.")
+                continuation.resume(returning: "The worker is already \(machine.phase.name).")
                 return []
             }
             (self.context, starting) = (context, continuation)
@@ -200,15 +200,15 @@ private struct SupervisorLoop {
             return []
         case .exited(let attempt, let exit):
             guard attempt == machine.attempt else { return [] }
-            callsAtEnd = callsAtEnd ?? parts.calls.counts.underWay
+            callsAtEnd = callsAtEnd ?? parts.calls.counts.inFlight
             self.exit = exit
             session?.close()
-            let excess = process?.excess.map { WorkerSupervision.Event.exceeded(attempt, $0) }
+            let excess = process?.excess.map { WorkerStateMachine.Event.exceeded(attempt, $0) }
             return machine.handle(excess ?? .exited(attempt, exit.description), at: now)
         }
     }
 
-    private mutating func execute(_ action: WorkerSupervision.Action, _ group: inout DiscardingTaskGroup) {
+    private mutating func execute(_ action: WorkerStateMachine.Action, _ group: inout DiscardingTaskGroup) {
         switch action {
         case .launch(let attempt): launch(attempt, &group)
         case .open(let attempt):
@@ -227,7 +227,7 @@ private struct SupervisorLoop {
         case .terminate: terminate(&group)
         case .kill(let attempt):
             killed = attempt
-            callsAtEnd = callsAtEnd ?? parts.calls.counts.underWay
+            callsAtEnd = callsAtEnd ?? parts.calls.counts.inFlight
             session?.close()
             process?.kill()
         case .report(let attempt, let reason): report(attempt, reason)
@@ -286,14 +286,14 @@ private struct SupervisorLoop {
             "worker ended",
             [
                 "reason": .text(reason), "exit": .text(exit?.description ?? "none"), "attempt": .count(attempt),
-                "callsUnderWay": .count(report.callsUnderWay), "state": .text(machine.phase.word),
+                "callsUnderWay": .count(report.callsUnderWay), "state": .text(machine.phase.name),
                 "lastLine": .text(report.output.last ?? ""),
             ])
     }
 
     private func publish() {
         var report = WorkerReport()
-        report.state = machine.phase.word
+        report.state = machine.phase.name
         if case .failed(let reason, _) = machine.phase { report.reason = reason }
         if machine.hasProcess { (report.process, report.launched) = (process?.id, launched?.date) }
         (report.restarts, report.crashes) = (machine.restarts, machine.crashes)

@@ -51,7 +51,7 @@ struct Serve: AsyncParsableCommand {
         let reload = ConfigurationReload(plan, logger: logger) {
             try options.load(plugins: $0, packages: $1, toleratesUnknown: $2)
         }
-        let (probations, absent) = (Probations(), ReturnedPrograms())
+        let (probations, absent) = (Probations(), UnavailableAdapterRetries())
         for planned in plan.adapters { planned.absent?.report(to: absent) }
         let packages = PackageDeployment(
             data: plan.settings.dataDirectory.path, reload: reload, probations: probations, logger: logger)
@@ -124,7 +124,7 @@ struct Serve: AsyncParsableCommand {
         let retirements: Retirements
         let packages: PackageDeployment
         let probations: Probations
-        let absent: ReturnedPrograms
+        let absent: UnavailableAdapterRetries
     }
 
     private func services(

@@ -24,7 +24,7 @@ final class AdapterProgram: Sendable {
     private let isRequired: Bool
     private let state: Mutex<State>
     private let isBeingAsked = Mutex(false)
-    private let returns = Mutex<ReturnedPrograms?>(nil)
+    private let returns = Mutex<UnavailableAdapterRetries?>(nil)
 
     /// A program that was installed as this adapter, or is being installed; nil: one that a configuration names.
     init(_ path: String, installedAs name: AdapterName? = nil, data: String, isRequired: Bool = false) {
@@ -60,7 +60,7 @@ final class AdapterProgram: Sendable {
             state.withLock { $0 = .known(plugin) }
             return ConfigurableAdapter(plugin, program: self)
         } catch {
-            guard leave(because: "\(error)") else {
+            guard markUnavailable(because: "\(error)") else {
                 state.withLock { $0 = .refused(error) }
                 throw error
             }
@@ -69,7 +69,7 @@ final class AdapterProgram: Sendable {
     }
 
     /// It is absent from now on. False where it cannot be: nothing is known of it, or it is needed.
-    func leave(because reason: String) -> Bool {
+    func markUnavailable(because reason: String) -> Bool {
         guard !isRequired, name != nil || last != nil else { return false }
         state.withLock { $0 = .absent(reason) }
         return true
@@ -101,7 +101,7 @@ final class AdapterProgram: Sendable {
     }
 
     /// Attempts to start the adapter go there while it is absent.
-    func report(to returns: ReturnedPrograms) { self.returns.withLock { $0 = returns } }
+    func report(to returns: UnavailableAdapterRetries) { self.returns.withLock { $0 = returns } }
 
     fileprivate func attempt(_ name: AdapterName) { returns.withLock { $0 }?.attempt(name) }
 
@@ -161,7 +161,7 @@ private final class AbsentAdapter: Adapter {
 }
 
 /// Adapters whose programs are absent, at each attempt to start them.
-final class ReturnedPrograms: Sendable {
+final class UnavailableAdapterRetries: Sendable {
     let attempts: AsyncStream<AdapterName>
     private let continuation: AsyncStream<AdapterName>.Continuation
 

@@ -90,14 +90,14 @@ struct HostPlan {
                     secrets: secrets, plugins: plugins, packages: packages, isStart: isStart,
                     tolerating: toleratesUnknown ? root.names(below: "adapters") : nil)
                 return
-            } catch is ProgramLeft {
+            } catch is WorkerUnavailable {
                 // One more is absent: its keys are not read.
             }
         }
     }
 
     /// A program does not say what it declares. It is absent now, and the plan is made anew.
-    private struct ProgramLeft: Error {}
+    private struct WorkerUnavailable: Error {}
 
     /// `isStart`: whether programs may be left out, as at a start. In a gateway that serves, an adapter that ran goes on.
     private init(
@@ -139,7 +139,7 @@ struct HostPlan {
                 return try Self.plan(module, resolved, settings.upstreams, directory: directory, data: data)
             } catch let error as CommandError {
                 try Self.leave(module.program, because: error, isStart: isStart)
-                throw ProgramLeft()
+                throw WorkerUnavailable()
             }
         }
         adapters = try Self.atPathsOfTheirOwn(planned, settings.gateway, isStart: isStart)
@@ -151,7 +151,9 @@ struct HostPlan {
 
     /// Throws the error where the program cannot be left out.
     private static func leave(_ program: AdapterProgram?, because error: CommandError, isStart: Bool) throws {
-        guard isStart, let program, program.absence == nil, program.leave(because: "\(error)") else { throw error }
+        guard isStart, let program, program.absence == nil, program.markUnavailable(because: "\(error)") else {
+            throw error
+        }
     }
 
     /// No path is two adapters'. Programs come last: what the gateway has itself keeps its paths. An absent one has those of
@@ -164,7 +166,7 @@ struct HostPlan {
         for planned in served {
             guard let problem = claims.take(planned.declaration) else { continue }
             try leave(planned.program, because: CommandError(problem), isStart: isStart)
-            throw ProgramLeft()
+            throw WorkerUnavailable()
         }
         return adapters.map { planned in
             guard planned.isAbsent, claims.take(planned.declaration) != nil else { return planned }

@@ -209,7 +209,7 @@ actor PackageDeployment: AdapterDeployment {
                 return DeploymentReport(name: name.text, data: data, isApplied: !request.isDryRun)
             } catch {
                 // What stands for it in the gateway that serves is still there.
-                _ = absent?.leave(because: (error as? PorticoError)?.forOperators ?? "\(error)")
+                _ = absent?.markUnavailable(because: (error as? PorticoError)?.forOperators ?? "\(error)")
                 throw error
             }
         }

@@ -65,8 +65,8 @@ struct WorkerPlugin: Sendable {
     ) -> any Adapter {
         let folder = folders.instance(of: name)
         var session = SessionLimits()
-        session.snapshots = Self.places(store: settings.storeStreams).share(of: name)
-        return SupervisedWorker(
+        session.snapshots = Self.permits(store: settings.storeStreams).share(of: name)
+        return WorkerAdapter(
             settings.program(path, folder: folder),
             connector: WorkerConnector(configuration: configuration, scratch: folder, limits: session) {
                 log.writeEvent($0)
@@ -78,13 +78,13 @@ struct WorkerPlugin: Sendable {
             clock: SystemClock(), log: Log { log.write($0) })
     }
 
-    private static let places = Mutex<SnapshotPlaces?>(nil)
+    private static let permits = Mutex<SnapshotPermits?>(nil)
 
     /// Those of the one store that the process has.
-    private static func places(store: Int) -> SnapshotPlaces {
-        places.withLock { places in
-            let shared = places ?? SnapshotPlaces(store: store)
-            places = shared
+    private static func permits(store: Int) -> SnapshotPermits {
+        permits.withLock { permits in
+            let shared = permits ?? SnapshotPermits(store: store)
+            permits = shared
             return shared
         }
     }
@@ -137,7 +137,7 @@ struct WorkerPlugin: Sendable {
 
     private static func remove(_ folder: String, of process: WorkerProcess) async {
         _ = await process.exited()
-        await WorkerFolder.remove(folder, log: .discarding)
+        await FolderRemover.remove(folder, log: .discarding)
     }
 
     private static func reason(_ end: WorkerEnd, _ process: WorkerProcess) -> String {
@@ -257,7 +257,7 @@ struct WorkerFolders: Sendable {
         }
         guard !left.isEmpty else { return }
         Task.detached(priority: .background) { [left] in
-            for path in left { await WorkerFolder.remove(path, patience: nil, log: log) }
+            for path in left { await FolderRemover.remove(path, patience: nil, log: log) }
         }
     }
 }

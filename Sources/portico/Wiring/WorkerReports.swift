@@ -2,16 +2,16 @@ import AdapterKit
 import Gateway
 import WorkerHost
 
-extension SupervisedWorker: RemoteErrorShapes {}
+extension WorkerAdapter: RemoteErrorShapes {}
 
 /// What the admin interface and the metrics show of a worker.
-extension SupervisedWorker: ProcessAdapter {
+extension WorkerAdapter: ProcessAdapter {
     public var processReport: AdapterProcessReport {
         let (report, counts) = (report, callCounts)
         return AdapterProcessReport(
             state: report.state, reason: report.reason, isServing: report.isServing, process: report.process,
             launched: report.launched, restarts: report.restarts, crashes: report.crashes,
-            callsUnderWay: counts.underWay, callsWaiting: counts.waiting)
+            callsUnderWay: counts.inFlight, callsWaiting: counts.queued)
     }
 
     public var crashReports: [WireValue] { crashes.reversed().map(\.value) }

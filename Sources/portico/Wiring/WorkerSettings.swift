@@ -56,9 +56,9 @@ struct WorkerSettings: Sendable, Equatable {
         try duration("supervision.spinTolerance", &supervision.spinTolerance)
         try duration("supervision.stallTolerance", &supervision.stallTolerance)
         resolved["store.streams"]?.integer.map { storeStreams = $0 }
-        integer("calls.underWay", &calls.underWay)
-        integer("calls.waiting", &calls.waiting)
-        try duration("calls.wait", &calls.wait)
+        integer("calls.inFlight", &calls.inFlight)
+        integer("calls.queued", &calls.queued)
+        try duration("calls.queueTimeout", &calls.queueTimeout)
     }
 
     /// A program that runs by these settings.
@@ -80,22 +80,22 @@ struct WorkerSettings: Sendable, Equatable {
         guard paths.count <= mostReadable else {
             throw section.wrong("readable", "These are at most \(mostReadable) paths.")
         }
-        let gateways = [FilePlace(data), FilePlace(directory)]
+        let gateways = [ResolvedPath(data), ResolvedPath(directory)]
         // It can be configured to be elsewhere.
-        let store = FilePlace(
+        let store = ResolvedPath(
             URL(
                 fileURLWithPath: section.resolved["store.path"]?.text ?? "",
                 relativeTo: URL(fileURLWithPath: data, isDirectory: true)
             ).path)
         return try paths.map { path in
-            guard let file = FilePlace(existing: path) else {
+            guard let file = ResolvedPath(existing: path) else {
                 // No mistake of the configuration: it may come back, and the others are served meanwhile.
                 throw CommandError("\(section.path).readable: there is no such file, or it cannot be reached: \(path).")
             }
             guard !gateways.contains(where: { $0.overlaps(file) }), !file.contains(store), !file.isBeside(store) else {
                 throw section.wrong("readable", "A worker may not read \(path): the gateway's own files are there.")
             }
-            guard !kernel.contains(where: { FilePlace($0).contains(file) }) else {
+            guard !kernel.contains(where: { ResolvedPath($0).contains(file) }) else {
                 throw section.wrong("readable", "A worker may not read \(path): the kernel's files are there.")
             }
             // A link that leads elsewhere later gives the worker nothing else.
@@ -176,13 +176,13 @@ struct WorkerSettings: Sendable, Equatable {
                 "supervision.stallTolerance", .duration, "60s",
                 "Time that calls have waited in all, after which any other stalled worker is killed."),
             key(
-                "calls.underWay", .integer(1...100_000), "1024",
+                "calls.inFlight", .integer(1...100_000), "1024",
                 "Maximum number of calls that the worker has at once; more are answered 503."),
             key(
-                "calls.waiting", .integer(0...100_000), "256",
+                "calls.queued", .integer(0...100_000), "256",
                 "Maximum number of calls that wait while the worker restarts; more are answered 503."),
             key(
-                "calls.wait", .duration, "5s",
+                "calls.queueTimeout", .duration, "5s",
                 "Longest time that a call waits while the worker restarts; after that it is answered 503."),
         ]
     }
@@ -192,7 +192,7 @@ struct WorkerSettings: Sendable, Equatable {
 }
 
 /// An absolute path without symbolic links, by its parts.
-private struct FilePlace {
+private struct ResolvedPath {
     private let parts: [String]
 
     /// Nil where there is no such file.
@@ -205,10 +205,10 @@ private struct FilePlace {
     /// One that may be made later: as far as it exists, without links.
     init(_ path: String) {
         let absolute = URL(fileURLWithPath: path).path
-        if let found = FilePlace(existing: absolute) {
+        if let found = ResolvedPath(existing: absolute) {
             self = found
         } else if let slash = absolute.lastIndex(of: "/"), slash != absolute.startIndex {
-            parts = FilePlace(String(absolute[..<slash])).parts + [String(absolute[absolute.index(after: slash)...])]
+            parts = ResolvedPath(String(absolute[..<slash])).parts + [String(absolute[absolute.index(after: slash)...])]
         } else {
             parts = absolute.split(separator: "/").map(String.init)
         }
@@ -217,12 +217,12 @@ private struct FilePlace {
     var path: String { "/" + parts.joined(separator: "/") }
 
     /// Whether the other one is this one, or lies in it.
-    func contains(_ other: FilePlace) -> Bool { other.parts.starts(with: parts) }
+    func contains(_ other: ResolvedPath) -> Bool { other.parts.starts(with: parts) }
 
-    func overlaps(_ other: FilePlace) -> Bool { contains(other) || other.contains(self) }
+    func overlaps(_ other: ResolvedPath) -> Bool { contains(other) || other.contains(self) }
 
     /// Whether it is a file of the same database: in the same folder, with a name that begins with its name.
-    func isBeside(_ database: FilePlace) -> Bool {
+    func isBeside(_ database: ResolvedPath) -> Bool {
         parts.dropLast() == database.parts.dropLast()
             && parts.last?.hasPrefix(database.parts.last ?? "") ?? false
     }

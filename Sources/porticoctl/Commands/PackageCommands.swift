@@ -29,7 +29,7 @@ struct LossOption: ParsableArguments {
 }
 
 /// A file `NAME-VERSION.adapter`, sent piece by piece.
-struct PackageFile: ParsableArguments {
+struct PackageArgument: ParsableArguments {
     /// Bytes of a piece.
     private static let piece = 4 << 20
 
@@ -72,7 +72,7 @@ struct InstallAdapter: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: ConnectionOptions
-    @OptionGroup var package: PackageFile
+    @OptionGroup var package: PackageArgument
     @OptionGroup var deployment: DeploymentOptions
 
     func run() async throws { try await package.deploy(isUpgrade: false, deployment, options) }
@@ -88,7 +88,7 @@ struct UpgradeAdapter: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: ConnectionOptions
-    @OptionGroup var package: PackageFile
+    @OptionGroup var package: PackageArgument
     @OptionGroup var deployment: DeploymentOptions
 
     func run() async throws { try await package.deploy(isUpgrade: true, deployment, options) }

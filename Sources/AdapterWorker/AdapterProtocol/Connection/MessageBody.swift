@@ -46,7 +46,7 @@ public struct MessageBody: MessageValue, Sendable {
     /// A body that the other side is to get: a long one by pieces.
     public static func sending(_ bytes: [UInt8], over connection: MessageConnection) throws -> MessageBody {
         guard bytes.count > inlineMaximum else { return MessageBody(.bytes(bytes)) }
-        return MessageBody(.stream(try connection.send(OnePiece(bytes))))
+        return MessageBody(.stream(try connection.send(SingleChunkStream(bytes))))
     }
 
     /// All of a body that the other side sends, of at most `limit` bytes.
@@ -69,7 +69,7 @@ public struct MessageBody: MessageValue, Sendable {
 }
 
 /// Bytes as a stream of one piece.
-public final class OnePiece: ByteStream {
+public final class SingleChunkStream: ByteStream {
     private let bytes: Mutex<[UInt8]?>
 
     /// Creates a stream of these bytes.

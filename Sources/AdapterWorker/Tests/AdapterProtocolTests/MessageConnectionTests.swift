@@ -92,7 +92,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
-                    for _ in 0..<20 { _ = try? host.send(OnePiece(Array(repeating: UInt8(task), count: 10))) }
+                    for _ in 0..<20 { _ = try? host.send(SingleChunkStream(Array(repeating: UInt8(task), count: 10))) }
                 }
             }
         }

@@ -3,7 +3,7 @@
 ///
 /// At most one process exists at any time: the next is launched when the last has ended. What happened to an earlier
 /// process is ignored, because every event names its attempt.
-struct WorkerSupervision: Sendable, Equatable {
+struct WorkerStateMachine: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 
     enum Phase: Sendable, Equatable {
@@ -137,7 +137,7 @@ struct WorkerSupervision: Sendable, Equatable {
     }
 
     private mutating func start(_ now: Instant) -> [Action] {
-        guard case .idle = phase else { return [.started("It is \(phase.word) already.")] }
+        guard case .idle = phase else { return [.started("The worker is already \(phase.name).")] }
         isFirst = true
         return launch(now)
     }
@@ -350,9 +350,9 @@ public struct SupervisionLimits: Sendable, Equatable {
     private static let mostDoublings = 20
 }
 
-extension WorkerSupervision.Phase {
+extension WorkerStateMachine.Phase {
     /// As operators read it.
-    var word: String {
+    var name: String {
         switch self {
         case .idle: "idle"
         case .starting: "starting"

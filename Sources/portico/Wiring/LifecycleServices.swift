@@ -79,7 +79,7 @@ struct ProbationService: Service {
 
 /// Asks programs again that do not answer, as often as their adapters are attempted.
 struct AbsentProgramService: Service {
-    let programs: ReturnedPrograms
+    let programs: UnavailableAdapterRetries
     let packages: PackageDeployment
 
     func run() async throws {

@@ -1,17 +1,17 @@
 import AdapterKit
 import Synchronization
 
-/// How many snapshots of the store all workers together have open, shared fairly by adapter (``SnapshotShares``).
+/// How many snapshots of the store all workers together have open, shared fairly by adapter (``FairSnapshotQueue``).
 ///
 /// One for a store: what it gives out here is less than the store has, so that no worker keeps the gateway's own long reads
 /// waiting. Safe to use from any task.
-public final class SnapshotPlaces: Sendable {
+public final class SnapshotPermits: Sendable {
     private struct State {
-        var shares: SnapshotShares
+        var queue: FairSnapshotQueue
         var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-        /// Given a place, or given up, before they had begun to wait.
+        /// Given a permit, or given up, before they had begun to wait.
         var early: [UInt64: Result<Void, any Error>] = [:]
-        /// What ends those that have a place.
+        /// What ends those that have a permit.
         var endings: [UInt64: @Sendable () -> Void] = [:]
         var isWatched = false
     }
@@ -23,15 +23,15 @@ public final class SnapshotPlaces: Sendable {
 
     /// `store`: how many such reads the store makes at once.
     public init(store: Int) {
-        state = Mutex(State(shares: SnapshotShares(places: max(1, store / 2))))
+        state = Mutex(State(queue: FairSnapshotQueue(permits: max(1, store / 2))))
     }
 
     /// The part that this adapter has in them.
-    public func share(of adapter: AdapterName) -> SnapshotShare { SnapshotShare(places: self, adapter: adapter) }
+    public func share(of adapter: AdapterName) -> SnapshotShare { SnapshotShare(permits: self, adapter: adapter) }
 
-    /// Returns the number of a place for a snapshot of this adapter. Throws `CancellationError` where the task is cancelled.
-    func take(for adapter: AdapterName) async throws -> UInt64 {
-        let (number, isAdmitted) = state.withLock { $0.shares.enter(adapter, at: .now) }
+    /// Returns the number of a permit for a snapshot of this adapter. Throws `CancellationError` where the task is cancelled.
+    func acquire(for adapter: AdapterName) async throws -> UInt64 {
+        let (number, isAdmitted) = state.withLock { $0.queue.enter(adapter, at: .now) }
         if isAdmitted { return number }
         watch()
         try await withTaskCancellationHandler {
@@ -44,27 +44,27 @@ public final class SnapshotPlaces: Sendable {
                 if let early { waiter.resume(with: early) }
             }
         } onCancel: {
-            guard state.withLock({ $0.shares.giveUp(number) }) else { return }
+            guard state.withLock({ $0.queue.giveUp(number) }) else { return }
             settle(number, .failure(CancellationError()))
         }
         return number
     }
 
-    /// `end` is called where the place is taken away. It returns at once.
+    /// `end` is called where the permit is taken away. It returns at once.
     func end(_ number: UInt64, by end: @escaping @Sendable () -> Void) {
         state.withLock { $0.endings[number] = end }
     }
 
-    func leave(_ number: UInt64) {
+    func release(_ number: UInt64) {
         let admitted = state.withLock { state in
             state.endings[number] = nil
-            return state.shares.leave(number, at: .now)
+            return state.queue.release(number, at: .now)
         }
         for number in admitted { settle(number, .success(())) }
     }
 
     /// Snapshots that are open.
-    public var open: Int { state.withLock { $0.shares.count } }
+    public var open: Int { state.withLock { $0.queue.count } }
 
     private func settle(_ number: UInt64, _ result: Result<Void, any Error>) {
         let waiter = state.withLock { state in
@@ -85,11 +85,11 @@ public final class SnapshotPlaces: Sendable {
         Task.detached { [self] in
             while true {
                 let endings = state.withLock { state -> [@Sendable () -> Void]? in
-                    guard state.shares.hasWaiters else {
+                    guard state.queue.hasWaiters else {
                         state.isWatched = false
                         return nil
                     }
-                    return state.shares.ended(at: .now).compactMap { state.endings[$0] }
+                    return state.queue.ended(at: .now).compactMap { state.endings[$0] }
                 }
                 guard let endings else { return }
                 for end in endings { end() }
@@ -101,16 +101,16 @@ public final class SnapshotPlaces: Sendable {
 
 /// One adapter's part in them.
 public struct SnapshotShare: Sendable {
-    let places: SnapshotPlaces
+    let permits: SnapshotPermits
     let adapter: AdapterName
 }
 
 /// Which snapshots are open and which wait, in fair shares among adapters: a state machine.
 ///
-/// An adapter has all places but one at most, its *share*. Of those that wait, the adapter with the fewest is next, then the one
+/// An adapter has all permits but one at most, its *share*. Of those that wait, the adapter with the fewest is next, then the one
 /// whose last came longest ago, then the one that came first. An adapter that has two more than the next one that waits loses
 /// its oldest after a second; where that one has none, an adapter loses its only one after ten.
-struct SnapshotShares {
+struct FairSnapshotQueue {
     /// How long an adapter keeps a second snapshot and further ones while another has fewer and waits.
     static let furtherKept = Duration.seconds(1)
     /// How long it keeps its only one.
@@ -126,19 +126,19 @@ struct SnapshotShares {
         var open = 0
         /// The first is the next.
         var waiting: [UInt64] = []
-        /// When it got its last place, in admissions.
+        /// When it got its last permit, in admissions.
         var served: UInt64 = 0
     }
 
-    private let places: Int
+    private let permits: Int
     private var open: [UInt64: Open] = [:]
     private var turns: [AdapterName: AdapterTurns] = [:]
     private var last: UInt64 = 0
     private var admissions: UInt64 = 0
 
-    init(places: Int) { self.places = places }
+    init(permits: Int) { self.permits = permits }
 
-    private var share: Int { max(1, places - 1) }
+    private var share: Int { max(1, permits - 1) }
 
     var count: Int { open.count }
 
@@ -151,15 +151,15 @@ struct SnapshotShares {
         return (number, admit(at: now).contains(number))
     }
 
-    /// Returns those that have a place now.
-    mutating func leave(_ number: UInt64, at now: ContinuousClock.Instant) -> [UInt64] {
+    /// Returns those that have a permit now.
+    mutating func release(_ number: UInt64, at now: ContinuousClock.Instant) -> [UInt64] {
         guard let left = open.removeValue(forKey: number) else { return [] }
         turns[left.adapter]?.open -= 1
         defer { turns = turns.filter { $0.value.open > 0 || !$0.value.waiting.isEmpty } }
         return admit(at: now)
     }
 
-    /// Whether it was still waiting; otherwise it has a place and has to leave it.
+    /// Whether it was still waiting; otherwise it has a permit and has to release it.
     mutating func giveUp(_ number: UInt64) -> Bool {
         for (adapter, turn) in turns {
             guard let position = turn.waiting.firstIndex(of: number) else { continue }
@@ -169,7 +169,7 @@ struct SnapshotShares {
         return false
     }
 
-    /// Those that are to end now. Each is named until it leaves.
+    /// Those that are to end now. Each is named until it is released.
     mutating func ended(at now: ContinuousClock.Instant) -> [UInt64] {
         var later = turns
         for snapshot in open.values where snapshot.isEnding { later[snapshot.adapter]?.open -= 1 }
@@ -197,7 +197,7 @@ struct SnapshotShares {
 
     private mutating func admit(at now: ContinuousClock.Instant) -> [UInt64] {
         var admitted: [UInt64] = []
-        while open.count < places, let next = admitNext(of: &turns) {
+        while open.count < permits, let next = admitNext(of: &turns) {
             admissions += 1
             turns[next.adapter]?.served = admissions
             open[next.number] = Open(adapter: next.adapter, since: now)
@@ -206,7 +206,7 @@ struct SnapshotShares {
         return admitted
     }
 
-    /// Gives the next one a place.
+    /// Gives the next one a permit.
     private func admitNext(of turns: inout [AdapterName: AdapterTurns]) -> (adapter: AdapterName, number: UInt64)? {
         let next = turns.filter { !$0.value.waiting.isEmpty && $0.value.open < share }.min {
             ($0.value.open, $0.value.served, $0.value.waiting[0])

@@ -7,7 +7,7 @@ import FoundationEssentials
 /// While the program restarts, calls wait for it, as ``CallLimits`` says. A call that the program's end interrupted is sent
 /// once more where it only reads; others throw `adapter.unavailable`, or `upstream.outcomeUnknown` where a repetition by the
 /// caller could do it twice. Safe to use from any task.
-public final class SupervisedWorker: RuleAnswering {
+public final class WorkerAdapter: RuleAnswering {
     private let name: AdapterName
     private let calls: WorkerCalls
     private let supervisor: WorkerSupervisor
@@ -54,7 +54,7 @@ public final class SupervisedWorker: RuleAnswering {
         repeatable = Set(declaration.operations.filter { $0.effect == .reads && $0.isIdempotent }.map(\.name))
         idempotent = Set(declaration.operations.filter(\.isIdempotent).map(\.name))
         self.serviceOperations = serviceOperations.enumerated().map {
-            WorkerServiceOperations(position: $0.offset, names: $0.element, calls: calls)
+            SupervisedServiceOperations(position: $0.offset, names: $0.element, calls: calls)
         }
     }
 
@@ -65,7 +65,7 @@ public final class SupervisedWorker: RuleAnswering {
     public var crashes: [CrashReport] { reports.all }
 
     /// Calls that the program has, and calls that wait for it.
-    public var callCounts: (underWay: Int, waiting: Int) { calls.counts }
+    public var callCounts: (inFlight: Int, queued: Int) { calls.counts }
 
     /// Launches the program anew, once the calls under way have ended.
     public func restart() { supervisor.restart() }
@@ -81,7 +81,7 @@ public final class SupervisedWorker: RuleAnswering {
     /// The program's folder is removed, too: it belongs to this instance.
     public func stop() async {
         await supervisor.stop()
-        await WorkerFolder.remove(folder, log: log)
+        await FolderRemover.remove(folder, log: log)
     }
 
     public func handle(_ call: Call) async throws -> OperationResult {
@@ -180,7 +180,7 @@ public final class SupervisedWorker: RuleAnswering {
 }
 
 /// The operations that the session of now has at the same position.
-private struct WorkerServiceOperations: ServiceOperations {
+private struct SupervisedServiceOperations: ServiceOperations {
     let position: Int
     let names: Set<String>
     let calls: WorkerCalls
