@@ -4,7 +4,7 @@ import Synchronization
 /// A body in a message: its bytes where it is short, otherwise the number of a stream.
 public struct MessageBody: MessageValue, Sendable {
     /// The longest body that stands in a message, in bytes.
-    public static let inlineMaximum = 64 << 10
+    public static let inlineMaximum = 256 << 10
 
     /// A body.
     public enum Content: Sendable {
