@@ -17,7 +17,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help run test test-all build build-host check check-deploy bench instructions kills kills-writes chaos-workers worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
+.PHONY: help run test test-all build build-host check check-deploy bench instructions kills kills-writes chaos-workers test-older-workers worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -92,6 +92,10 @@ kills-writes: need-build need-test ## KILLS (1000) of the gateway with pending w
 
 chaos-workers: need-build need-test build-host ## FAULTS (1000) of a hostile adapter's program in a gateway under load: what the others notice, and when it answers again; half an hour
 	@python3 -B Benchmarks/Workers/chaos.py --faults $(or $(FAULTS),1000)
+
+# REVISION: a commit of this repository, by default the first that had programs of adapters.
+test-older-workers: need-build need-test ## programs of adapters as they were built at REVISION, in a gateway of today
+	@.ci/test-older-workers $(REVISION)
 
 worker-speed: need-build need-test build-host ## what a call costs in the process and as a program of its own, alone and as a request over HTTP, in microseconds of processor time; three minutes
 	@swift build -c release --product worker-speed -j $(JOBS)

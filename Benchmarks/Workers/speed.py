@@ -4,7 +4,8 @@
 
 Two gateways serve `Speed/`, one as a library and one as a worker, and are asked by `Resilience/open_loop.c` one after the other,
 in rounds that take turns. Counted is the processor time of the gateway and of the adapter's program together, not the
-generator's. Prints for each kind of answer the medians of the rounds in microseconds a request, and their ratio.
+generator's. Prints for each kind of answer the medians of the rounds in microseconds a request, and their ratio; and how long the
+first call takes after a start of each gateway.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from contextlib import ExitStack
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER)]
 
-from chaos import Gateway, OpenLoop, request  # noqa: E402
+from chaos import Caller, Gateway, OpenLoop, request  # noqa: E402
 from portico import Portico  # noqa: E402
 
 BUILT = FOLDER / "Speed/.build/release"
@@ -33,6 +34,8 @@ CASES = {
     "bytes, 100 KB, streamed": request("GET", MOUNT + "stream"),
 }
 AT_ONCE = (1, 16)
+STARTS = 10
+MOST_FIRST = 50  # milliseconds of the first call
 WARM_UP = 0.5
 MOST = 1.3  # at 100 KB
 
@@ -80,6 +83,19 @@ def measure(sides, loop, asked, at_once, rounds, seconds):
     return found
 
 
+def first_call(folder, name, plugin):
+    """Milliseconds of the first call after each of some starts, from when the gateway says that it listens."""
+    found = []
+    for number in range(STARTS):
+        with Speed(folder, f"{name}-{number}", plugin) as gateway:
+            caller, began = Caller(gateway.port), time.monotonic()
+            status = caller.post(OPERATION + "small")
+            found.append((time.monotonic() - began) * 1000)
+            if status != 200:
+                raise SystemExit(f"the first call was answered {status}")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
@@ -88,7 +104,9 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="portico-speed-") as folder, ExitStack() as running:
         library, program = {"path": str(BUILT / "libSpeed.so"), "mode": "inProcess"}, {"path": str(BUILT / "speed-worker"), "mode": "worker"}
-        sides = [running.enter_context(Speed(folder, *side)) for side in (("library", library), ("worker", program))]
+        named = ("library", library), ("worker", program)
+        firsts = [first_call(folder, *side) for side in named]
+        sides = [running.enter_context(Speed(folder, *side)) for side in named]
         loop = OpenLoop(folder)
         print("| answer, requests at once | in the process | as a worker | of it the gateway | the program | ratio |")
         print("|---|---:|---:|---:|---:|---:|")
@@ -100,7 +118,9 @@ def main():
                     statistics.median(each) for each in (
                         map(sum, inside), map(sum, outside), (each[0] for each in outside), (each[1] for each in outside)))
                 print(f"| {name}, {at_once} | {own:.0f} | {out:.0f} | {gateway:.0f} | {worker:.0f} | {ratio:.2f} |", flush=True)
-        print(f"\nratio: median of the rounds; asked for 100 KB: {MOST} at most. Load {os.getloadavg()[0]:.1f}.")
+        first, own = (f"{statistics.median(each):.1f} ms, {max(each):.1f} at most" for each in reversed(firsts))
+        print(f"\nfirst call after each of {STARTS} starts: {first}, in the process {own}; asked: {MOST_FIRST} ms at most")
+        print(f"ratio: median of the rounds; asked for 100 KB: {MOST} at most. Load {os.getloadavg()[0]:.1f}.")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ What was built is copied out of it before it is used, because the next build may
 import atexit
 import contextlib
 import fcntl
+import os
 import pathlib
 import shutil
 import subprocess
@@ -15,6 +16,9 @@ from harness import ROOT
 
 SCRATCH = ROOT / ".build" / "adapters"
 LONGEST_SECONDS = 1100
+# The tree of an earlier revision, whose adapters are used instead of this one's (.ci/test-older-workers).
+OLDER = pathlib.Path(os.environ["PORTICO_OLDER_PLUGINS"]) if "PORTICO_OLDER_PLUGINS" in os.environ else None
+PLUGINS = (OLDER or ROOT) / "Plugins"
 
 
 @contextlib.contextmanager
@@ -44,6 +48,8 @@ def copy_products(destination, *names):
 
 def plugin(name, mode):
     """The path of what Plugins/NAME builds for the mode, `inProcess` or `worker`."""
+    if OLDER and mode == "worker":
+        return OLDER / "programs" / name / f"{name.lower()}-worker"
     product, file = {"inProcess": (name, f"lib{name}.so"), "worker": (f"{name.lower()}-worker",) * 2}[mode]
     folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-plugin-"))
     atexit.register(shutil.rmtree, folder, True)

@@ -7,12 +7,13 @@ import sys
 import tempfile
 import unittest
 
-from harness import ROOT, Gateway, GatewayTest, run_portico
+from adapter_build import PLUGINS
+from harness import Gateway, GatewayTest, run_portico
 from sync_device import Device
 
 QUICK = True
 
-FOLDER = ROOT / "Plugins" / "python-tasks"
+FOLDER = PLUGINS / "python-tasks"
 TASKS = "/api/v1/python-tasks/tasks"
 CONFIGURATION = """
 http: {{ host: 127.0.0.1 }}
