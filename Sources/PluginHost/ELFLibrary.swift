@@ -2,11 +2,15 @@ import Glibc
 
 /// The sections of a shared library, every one of them known to lie within the file.
 ///
-/// Only what the stamp needs is read: the headers and the names. Whatever a hostile file claims costs at most
-/// ``maximumNameBytes`` and the two tables of headers (4 MiB each).
+/// Only what the stamp and the search paths need is read: the headers, the names and the dynamic section. Whatever a hostile
+/// file claims costs at most ``maximumNameBytes``, the two tables of headers (4 MiB each) and ``maximumDynamicBytes``.
 struct ELFLibrary {
     /// Of the section that holds the sections' names.
     static let maximumNameBytes: UInt64 = 1 << 20
+    /// Of the section that tells the loader what the file needs. One of a large program has some hundred entries.
+    static let maximumDynamicBytes: UInt64 = 1 << 16
+    /// Of all search paths together.
+    static let maximumSearchPathBytes = 4096
 
     private let file: FileBytes
     private let sections: [ELFSection]
@@ -29,6 +33,28 @@ struct ELFLibrary {
         }
         return try file.read(at: section.offset, count: byteCount)
     }
+
+    /// Where the loader looks for libraries (`DT_RUNPATH`, `DT_RPATH`), as the file says it: `$ORIGIN` stands for its folder.
+    func librarySearchPaths() throws(ELFReadError) -> [String] {
+        guard let table = sections.first(where: { hasName(".dynamic", $0) && $0.isInFile }),
+            let names = sections.first(where: { hasName(".dynstr", $0) && $0.isInFile })
+        else { return [] }
+        guard table.byteCount <= Self.maximumDynamicBytes else { throw .malformed("too large a dynamic section") }
+        let entries = try file.read(at: table.offset, count: Int(table.byteCount))
+        var paths: [String] = []
+        for start in stride(from: 0, through: entries.count - 16, by: 16) {
+            let (tag, offset) = (entries.integer(UInt64.self, at: start), entries.integer(UInt64.self, at: start + 8))
+            guard Self.searchPathTags.contains(tag), offset < names.byteCount else { continue }
+            // Both lie within the file, so the sum does not overflow.
+            let count = min(Int(names.byteCount - offset), Self.maximumSearchPathBytes)
+            let text = try file.read(at: names.offset + offset, count: count).prefix { $0 != 0 }
+            paths += String(decoding: text, as: UTF8.self).split(separator: ":").map(String.init)
+        }
+        return paths
+    }
+
+    /// `DT_RPATH` and `DT_RUNPATH`.
+    private static let searchPathTags: Set<UInt64> = [15, 29]
 
     private func hasName(_ name: String, _ section: ELFSection) -> Bool {
         guard section.nameOffset < names.count else { return false }

@@ -25,7 +25,7 @@ class AdapterKinds(GeneratedAdapter):
 
     def test_a_package_with_mounted_paths(self):
         folder = self.generate("greeter", "mount")
-        self.check_and_build(folder, 4)
+        self.check_and_build(folder, 3)
         gateway = self.serve(folder)
         self.assertEqual(gateway.get("/greeter/hello/Ada", user="alice").text(), "Hello, Ada!\n")
         self.assertEqual(gateway.get("/greeter/hello/Ada").status, 401)

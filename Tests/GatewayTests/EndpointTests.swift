@@ -180,6 +180,17 @@ import WireFormats
         #expect(try await host.send(.delete, "/files/x").status == 405)
     }
 
+    @Test func `a mount is reached by whom the adapter's access and its own let in, unless it decides itself`()
+        async throws
+    {
+        let host = try await NotesGateway()
+        let anonymous = try await host.send(.get, "/files/x", as: nil)
+        #expect(anonymous.status == 401 && anonymous.code == "auth.required", "\(anonymous)")
+        let other = try await host.get("/drafts/x")
+        #expect(other.status == 403 && other.code == "access.denied", "\(other)")
+        #expect(try await host.send(.get, "/leaflets/x", as: nil).status == 200)
+    }
+
     @Test func `accounts sign in, refresh, change their passwords and sign out`() async throws {
         let host = try await NotesGateway()
         let wrong = try await host.send(.post, "/auth/login", ["username": "alice", "password": "wrong"], as: nil)

@@ -210,7 +210,14 @@ struct NotesAdapter: Adapter {
             Operation(
                 "clear", summary: "Says that it was asked.", effect: .writes, output: .bool, audience: .operators),
         ],
-        mounts: [HTTPMount("files", summary: "Files.", path: "/files", methods: ["GET", "POST"])],
+        mounts: [
+            HTTPMount("files", summary: "Files.", path: "/files", methods: ["GET", "POST"]),
+            HTTPMount(
+                "drafts", summary: "Files of editors.", path: "/drafts", methods: ["GET"], access: .roles(["editor"])),
+            HTTPMount(
+                "leaflets", summary: "Files that the adapter hands out.", path: "/leaflets", methods: ["GET"],
+                authorization: .byOperation),
+        ],
         liveFeeds: [
             LiveFeed(
                 "live", summary: "What happens in the caller's rooms.", path: "/rooms/live",

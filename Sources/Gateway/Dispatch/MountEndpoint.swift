@@ -17,7 +17,8 @@ struct MountEndpoint: Endpoint {
         self.mount = mount
         self.services = services
         properties = EndpointProperties(
-            name: "\(served.declaration.name).\(mount.name)", access: .public, effect: .writes,
+            name: "\(served.declaration.name).\(mount.name)",
+            access: mount.authorization == .byOperation ? .public : served.access, effect: .writes,
             adapter: served.declaration.name, status: served.status, bodyLimit: mount.bodyLimit,
             requiresToken: mount.requiresToken,
             mirrors: mount.tellsAge ? ReadMirrors() : served.mirrors(of: Set<EntityName>?.none))
@@ -35,7 +36,8 @@ struct MountEndpoint: Endpoint {
                 .methodNotAllowed, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable,
                 .adapterUnavailable,
             ],
-            ownFailures: mount.mediaType, access: mount.access, isDecidedByOperation: true)
+            ownFailures: mount.mediaType, access: mount.access,
+            isDecidedByOperation: mount.authorization == .byOperation)
     }
 
     func effect(of request: GatewayRequest) -> Effect {
@@ -46,6 +48,9 @@ struct MountEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let inner = request.request
+        if mount.authorization == .byAccess {
+            try mount.access?.require(request.caller.principal, effect: effect(of: inner))
+        }
         let body = try await services.bodies.bytes(of: inner, limit: mount.bodyLimit)
         let mounted = MountRequest(
             mount: mount.name, method: inner.method == .head ? "GET" : inner.method.rawValue,

@@ -1,6 +1,7 @@
 import AdapterKit
 import Foundation
 import HostConfiguration
+import PluginHost
 import WorkerHost
 
 /// How the program of one adapter runs: the keys below `adapters.NAME.worker`.
@@ -63,7 +64,9 @@ struct WorkerSettings: Sendable, Equatable {
 
     /// A program that runs by these settings.
     func program(_ path: String, folder: String) -> WorkerProgram {
-        WorkerProgram(executable: path, folder: folder, readable: readable, limits: limits, sandbox: sandbox)
+        WorkerProgram(
+            executable: path, folder: folder, readable: readable + SwiftRuntimeFolders.named(byProgramAt: path),
+            limits: limits, sandbox: sandbox)
     }
 
     /// Times are waited for: a longer one is a mistake.

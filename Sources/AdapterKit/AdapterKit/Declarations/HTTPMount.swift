@@ -1,8 +1,9 @@
 /// A subtree of paths that an adapter answers itself, request by request: for contracts whose URLs are a language of
 /// their own, which no table of routes could hold.
 ///
-/// The gateway does before what it does for every request (limits, credentials, CSRF, rates, the reach of API keys) and
-/// after (request ids, CORS, logs, compression). Who may do what is the adapter's to decide from the request's caller.
+/// The gateway does before what it does for every request (limits, credentials, access, CSRF, rates, the reach of API keys)
+/// and after (request ids, CORS, logs, compression). Beyond access, who may do what is the adapter's to decide from the
+/// request's caller.
 public struct HTTPMount: Sendable, Equatable {
     /// The mount's name; requests carry it.
     public let name: OperationName
@@ -19,7 +20,11 @@ public struct HTTPMount: Sendable, Equatable {
     public let requiresToken: Bool
     /// What answers are mostly made of, for descriptions.
     public let mediaType: String
-    /// Whom the adapter lets in, for descriptions; nil: it differs from request to request.
+    /// Who decides whether a caller is let in. With ``OperationAuthorization/byOperation`` the gateway lets everybody in, and
+    /// the adapter refuses in its contract's shape.
+    public let authorization: OperationAuthorization
+    /// In addition to the adapter's access; nil: that alone. Where the adapter decides, it is for descriptions; nil then: it
+    /// differs from request to request.
     public let access: Access?
     /// The largest body that is taken, in bytes; nil: the gateway's.
     public let bodyLimit: Int?
@@ -30,8 +35,9 @@ public struct HTTPMount: Sendable, Equatable {
     /// Creates an HTTP mount with these values.
     public init(
         _ name: OperationName, summary: String, path: PathTemplate, methods: [String], readingPosts: [String] = [],
-        requiresToken: Bool = false, mediaType: String = "application/json", access: Access? = nil,
-        bodyLimit: Int? = nil, tellsAge: Bool = false
+        requiresToken: Bool = false, mediaType: String = "application/json",
+        authorization: OperationAuthorization = .byAccess, access: Access? = nil, bodyLimit: Int? = nil,
+        tellsAge: Bool = false
     ) {
         self.name = name
         self.summary = summary
@@ -40,6 +46,7 @@ public struct HTTPMount: Sendable, Equatable {
         self.readingPosts = readingPosts
         self.requiresToken = requiresToken
         self.mediaType = mediaType
+        self.authorization = authorization
         self.access = access
         self.bodyLimit = bodyLimit
         self.tellsAge = tellsAge

@@ -68,9 +68,9 @@ public struct Operation: Sendable, Equatable {
 
 /// Who decides whether a caller may make a call.
 public enum OperationAuthorization: Sendable, Equatable {
-    /// The adapter's access, and the operation's own where it has one, before the operation is asked.
+    /// The adapter's access, and the operation's or mount's own where it has one, before the operation is asked.
     case byAccess
-    /// The operation, by what it is asked for: every caller gets as far as the adapter, which throws `auth.required` or
+    /// The operation or mount, by what it is asked for: every caller gets as far as the adapter, which throws `auth.required` or
     /// `access.denied` (``Access/admit(_:effect:)``). Its decision depends on whether the caller is anonymous and on the
     /// roles alone, so that an answer may be kept for callers of the same roles.
     case byOperation

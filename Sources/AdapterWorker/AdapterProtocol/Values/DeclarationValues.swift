@@ -448,8 +448,8 @@ extension HTTPMount: MessageValue {
         .map(
             ("name", name.message), ("summary", summary.message), ("path", path.message), ("methods", methods.message),
             ("readingPosts", readingPosts.message), ("requiresToken", requiresToken.message),
-            ("mediaType", mediaType.message), ("access", access?.message), ("bodyLimit", bodyLimit?.message),
-            ("tellsAge", tellsAge.message))
+            ("mediaType", mediaType.message), ("authorization", authorization.message), ("access", access?.message),
+            ("bodyLimit", bodyLimit?.message), ("tellsAge", tellsAge.message))
     }
 
     public init(message: WireValue) throws {
@@ -458,7 +458,8 @@ extension HTTPMount: MessageValue {
             try map("name"), summary: try map("summary"), path: try map("path"), methods: try map("methods"),
             readingPosts: try map("readingPosts", default: []),
             requiresToken: try map("requiresToken", default: false),
-            mediaType: try map("mediaType", default: "application/json"), access: try map.optional("access"),
+            mediaType: try map("mediaType", default: "application/json"),
+            authorization: try map("authorization", default: .byAccess), access: try map.optional("access"),
             bodyLimit: try map.optional("bodyLimit", as: Natural.self)?.number,
             tellsAge: try map("tellsAge", default: false))
     }

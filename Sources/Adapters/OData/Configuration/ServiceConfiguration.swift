@@ -312,12 +312,12 @@ struct ServiceRoot: Sendable, Equatable {
             return HTTPMount(
                 name, summary: "The service at \(path), OData 4.01.", path: PathTemplate(stringLiteral: path),
                 methods: ["GET", "POST", "PATCH", "PUT", "DELETE"], readingPosts: ["$query"],
-                access: access, tellsAge: true)
+                authorization: .byOperation, access: access, tellsAge: true)
         case .version2:
             return HTTPMount(
                 name, summary: "The service at \(path), OData 2.0.", path: PathTemplate(stringLiteral: path),
                 methods: ["GET", "POST", "PUT", "MERGE", "PATCH", "DELETE"], requiresToken: true,
-                mediaType: "*/*", access: access, tellsAge: true)
+                mediaType: "*/*", authorization: .byOperation, access: access, tellsAge: true)
         }
     }
 }

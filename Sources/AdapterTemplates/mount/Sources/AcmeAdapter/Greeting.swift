@@ -2,14 +2,13 @@ import AdapterKit
 
 /// `GET /acme/hello/{name}`: a path whose requests and answers are this adapter's own, down to the header fields.
 ///
-/// The host has checked the caller's credentials. Whether the caller may ask is decided here.
+/// The gateway has checked the caller's credentials, and that `access` and the adapter's access let the caller in.
 struct Greeting {
     static let mount = HTTPMount(
         "greetings", summary: "Greets.", path: "/acme", methods: ["GET"], mediaType: "text/plain",
         access: .login)
 
     static func answer(_ request: MountRequest) throws -> MountResponse {
-        try Access.login.authorize(request.caller, effect: .reads)
         let path = request.target.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
         guard path.count == 4, path[2] == "hello", !path[3].isEmpty, path[3].utf8.allSatisfy(isPlain) else {
             throw PorticoError(.routeNotFound, "There is nothing at this path.")

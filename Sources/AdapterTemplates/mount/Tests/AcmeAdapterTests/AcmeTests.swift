@@ -4,12 +4,12 @@ import AdapterTesting
 import Testing
 
 @Suite struct AcmeTests {
-    private func answer(_ target: String, as caller: Principal = .testUser) async throws -> MountResponse {
+    private func answer(_ target: String) async throws -> MountResponse {
         let host = try await TestHost(AcmeModule.self)
         return try await host.adapter.handle(
             MountRequest(
-                mount: "greetings", method: "GET", target: target, origin: "", headers: [:], body: [], caller: caller,
-                requestID: "test", deadline: .now + .seconds(60), records: host.records.seen(by: caller),
+                mount: "greetings", method: "GET", target: target, origin: "", headers: [:], body: [], caller: .testUser,
+                requestID: "test", deadline: .now + .seconds(60), records: host.records.seen(by: .testUser),
                 log: .discarding))
     }
 
@@ -32,12 +32,5 @@ import Testing
     func `Another path is not found`(target: String) async throws {
         let failure = await #expect(throws: PorticoError.self) { try await answer(target) }
         #expect(failure?.code == .routeNotFound)
-    }
-
-    @Test func `An anonymous caller has to sign in`() async throws {
-        let failure = await #expect(throws: PorticoError.self) {
-            try await answer("/acme/hello/Ada", as: .anonymous)
-        }
-        #expect(failure?.code == .loginRequired)
     }
 }
