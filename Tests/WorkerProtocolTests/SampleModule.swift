@@ -1,4 +1,5 @@
 import AdapterKit
+import Foundation
 import Glibc
 
 /// An adapter that uses all that the host gives it, one operation for each.
@@ -40,18 +41,22 @@ enum SampleModule: AdapterModule {
 
     enum Action: String, CaseIterable {
         case echo, fail, oddly, wait, write, page, snapshot, hold, rows, streamed, account, call, upload, log, scratch,
-            push,
-            created, context, secret
+            push, signal, created, context, secret, begin, beside
     }
 }
 
 actor SampleAdapter: Adapter {
     private let key: String?
     private var context: AdapterContext?
+    /// What goes on beside calls, by what began it.
+    private var loops: [String: Loop] = [:]
 
     init(key: String?) { self.key = key }
 
-    func start(_ context: AdapterContext) async throws { self.context = context }
+    func start(_ context: AdapterContext) async throws {
+        self.context = context
+        loops["start"] = Loop(context)
+    }
 
     nonisolated var serviceOperations: [any ServiceOperations] { [SampleService()] }
 
@@ -101,7 +106,12 @@ actor SampleAdapter: Adapter {
         guard let action = SampleModule.Action(rawValue: call.operation.text), let context else {
             throw PorticoError(.routeNotFound, "There is no such operation.")
         }
-        return .value(try await Self.perform(action, call, context, key))
+        switch action {
+        case .begin: loops["call"] = Loop(context)
+        case .beside: return .value(try await loops[call["text"].stringValue ?? ""]?.turn() ?? .null)
+        default: return .value(try await Self.perform(action, call, context, key))
+        }
+        return .nothing
     }
 
     private static func perform(
@@ -192,21 +202,20 @@ actor SampleAdapter: Adapter {
             var bytes: [UInt8] = []
             while let piece = try await contents.next() { bytes += piece }
             return .data(bytes)
-        case .push:
-            let platform = context.push.platforms.first ?? "none"
-            let delivery = await context.push.send(
-                PushNotification(id: "1", title: text, body: "b", data: ["x": 1]),
-                to: PushDevice(platform, token: Secret("token")))
-            context.live.signal("typing", ["who": .string(text)], in: "room", of: "feed", from: "someone")
-            let listeners = context.live.listeners(in: "room", of: "feed", limit: 5)
-            return [.string("\(delivery)"), .array(listeners.map(WireValue.string))]
+        case .push: return .string("\(await context.note(text))")
+        case .signal: return .array(await context.signal(text).map(WireValue.string))
         case .created:
-            let position = context.changeFeed.position
+            let position = await offPool { context.changeFeed.position }
             let created = try await context.changeFeed.created(in: SampleModule.items, after: position)
-            return [.int64(position.number), .array(created.records.map { .string($0.id.text) })]
+            return [
+                .int64(position.number), .array(created.records.map { .string($0.id.text) }),
+                .int64(created.position.number),
+            ]
         case .context:
             return [.string(CallContext.current?.requestID ?? ""), .string(CallContext.current?.traceParent ?? "")]
         case .secret: return .string(key ?? "")
+        // The adapter itself does these.
+        case .begin, .beside: return .null
         }
     }
 
@@ -230,6 +239,71 @@ actor SampleAdapter: Adapter {
         return MountResponse(
             200, headers: ["Content-Type": "text/plain", "Age": "\(age?.seconds ?? -1)"],
             body: .stream(TextPieces("0123456789", count: 100_000)))
+    }
+}
+
+extension AdapterContext {
+    fileprivate func note(_ title: String) async -> PushDelivery {
+        await push.send(
+            PushNotification(id: "1", title: title, body: "b", thread: "t", data: ["x": 1]),
+            to: PushDevice(push.platforms.first ?? "none", token: Secret("token")))
+    }
+
+    fileprivate func signal(_ who: String) async -> [String] {
+        live.signal("typing", ["who": .string(who)], in: "room", of: "feed", from: "someone")
+        return await offPool { live.listeners(in: "room", of: "feed", limit: 5) }
+    }
+}
+
+/// Runs what blocks its thread apart from the few that all tasks share: a test's host is in the same process, and answers on
+/// those.
+private func offPool<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: body()) }
+    }
+}
+
+/// A task that uses all that the host gives the adapter for itself, whenever it is asked to: as a loop does that polls,
+/// pushes or removes what is old.
+final class Loop: Sendable {
+    private let turns: AsyncStream<CheckedContinuation<WireValue, any Error>>.Continuation
+
+    init(_ context: AdapterContext) {
+        let (asked, turns) = AsyncStream.makeStream(of: CheckedContinuation<WireValue, any Error>.self)
+        self.turns = turns
+        Task {
+            for await reply in asked {
+                do { reply.resume(returning: try await Self.turn(context)) } catch { reply.resume(throwing: error) }
+            }
+        }
+    }
+
+    deinit { turns.finish() }
+
+    func turn() async throws -> WireValue {
+        try await withCheckedThrowingContinuation { turns.yield($0) }
+    }
+
+    private static func turn(_ context: AdapterContext) async throws -> WireValue {
+        let made = try await context.records.create(["name": "beside"], id: "beside", in: SampleModule.items)
+        let counted = try await context.records.withReadSnapshot { try $0.count(nil, in: SampleModule.items) }
+        let pieces = try await context.records.streamSnapshot(within: .seconds(20)) { snapshot, output in
+            try output.send(Array("\(try snapshot.count(nil, in: SampleModule.items))".utf8))
+        }
+        let streamed = try await pieces.next() ?? []
+        try await context.records.delete(made.id, in: SampleModule.items)
+        let account = try await context.accounts.account(named: "other")
+        let delivery = await context.note("beside")
+        let listeners = await context.signal("beside")
+        var status: WireValue = .null
+        if let upstream = context.upstream {
+            status = .int64(Int64(try await upstream.send(UpstreamRequest(.get, upstream.url), for: nil).status))
+        }
+        return [
+            "owner": made["owner"], "counted": .int64(Int64(counted)), "account": .string(account?.name ?? "none"),
+            "streamed": .string(String(decoding: streamed, as: UTF8.self)), "push": .string("\(delivery)"),
+            "listeners": .array(listeners.map(WireValue.string)), "upstream": status,
+        ]
     }
 }
 

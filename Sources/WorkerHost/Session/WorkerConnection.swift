@@ -14,6 +14,8 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         var services: [Set<String>] = []
         var context: AdapterContext?
         var scopes: [Int: CallScope] = [:]
+        /// The number of the last request to the worker.
+        var last = 0
         /// Requests to mounts whose answers have not ended.
         var mounts = 0
         var end: WorkerEnd?
@@ -165,7 +167,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         do {
             return try await connection.request(method, parameters) { sent in
                 number.withLock { $0 = sent }
-                self.state.withLock { $0.scopes[sent] = scope }
+                self.state.withLock { ($0.scopes[sent], $0.last) = (scope, sent) }
             }
         } catch let ended as ConnectionEnded {
             throw WorkerEnded(state.withLock { $0.end } ?? WorkerEnd(ended.end), wasSent: ended.wasSent)
@@ -224,8 +226,12 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     }
 
     public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
-        let (known, context) = state.withLock { ($0.scopes[request.scope ?? 0], $0.context) }
-        guard let scope = request.scope == nil ? CallScope() : known, let context else {
+        let (known, isOver, context) = state.withLock { state in
+            (state.scopes[request.scope ?? 0], (request.scope ?? 0) <= state.last, state.context)
+        }
+        // What the adapter asks for itself may be on its way when the call ends in whose course it was asked.
+        let isOwn = request.scope == nil || isOver && !request.isOfCall(with: snapshots)
+        guard let scope = known ?? (isOwn ? CallScope() : nil), let context else {
             throw PorticoError(.adapterUnavailable, "The call in whose course this is asked is over.")
         }
         let answers = WorkerRequests(
