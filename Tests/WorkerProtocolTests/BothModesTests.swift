@@ -237,8 +237,42 @@ import WorkerTesting
     func `knows the request that it answers`(mode: Int) async throws {
         let host = try await host(mode)
         let context = CallContext(deadline: .now + .seconds(10), requestID: "r-1", traceParent: "00-1")
-        let value = try await CallContext.$current.withValue(context) { try await host.value("context") }
-        #expect(value == ["r-1", "00-1"])
+        try await CallContext.$current.withValue(context) {
+            #expect(try await host.value("context") == ["r-1", "00-1"])
+            let conflict = RecordConflict(
+                entity: "items", change: .create(["name": "request"]),
+                current: Record(id: "a", revision: Revision(3), fields: [:]), changedSince: nil, caller: .testUser)
+            #expect(try await host.adapter.resolve(conflict) == .change(["name": "r-1"]))
+            let operations = try #require(host.adapter.serviceOperations.first)
+            let service = MemoryService(records: host.records.unrestricted)
+            let result = try await operations.perform(
+                ServiceCall(
+                    name: "Sample.Request", parameters: [], arguments: [:], binding: .none, service: service,
+                    caller: .testUser))
+            guard case .value("r-1") = result else {
+                Issue.record("\(result)")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [0, 1])
+    func `says how old an answer is that another system had kept`(mode: Int) async throws {
+        let answer = try await host(mode).call("aged")
+        #expect(answer == .value("old", validators: Validators(version: "v"), age: .milliseconds(1_500)))
+    }
+
+    /// A worker declares what it says in the process, but for its rules, by the same configuration.
+    @Test(arguments: Mode.allCases)
+    func `declares of what its mirrors are made, by whose names its upstreams are called`(mode: Mode) async throws {
+        let configuration = AdapterConfiguration(["key": "k"], directory: "/d", upstreamsOfCallers: ["crm", "site"])
+        let declaration =
+            mode == .worker
+            ? try await WorkerPair(SampleModule.self, nil).session.describe(configuration).declaration
+            : try SampleModule.declare(configuration)
+        #expect(declaration.summary == "Uses everything of /d for crm, site.")
+        #expect(declaration.mirrors.map(\.derivedEntity) == ["items"])
+        #expect(declaration == (try SampleModule.declare(configuration)))
     }
 
     @Test(arguments: [0, 1])

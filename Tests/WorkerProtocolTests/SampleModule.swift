@@ -14,9 +14,12 @@ enum SampleModule: AdapterModule {
 
     static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
         if configuration["broken"] != nil { throw ConfigurationProblem("broken", "This makes no sense.") }
+        let callers = configuration.upstreamsOfCallers.map(\.text).sorted().joined(separator: ", ")
+        let summary =
+            callers.isEmpty ? "Uses everything." : "Uses everything of \(configuration.directory) for \(callers)."
         let string = ObjectShape("Text", members: [Member("text", .string)])
         return AdapterDeclaration(
-            name: name, title: "Sample", summary: "Uses everything.", version: "1.0.0", access: .public,
+            name: name, title: "Sample", summary: summary, version: "1.0.0", access: .public,
             entities: [
                 Entity(
                     items, summary: "An item.", key: EntityKey("id"),
@@ -32,7 +35,7 @@ enum SampleModule: AdapterModule {
             },
             mounts: [
                 HTTPMount("files", summary: "Files.", path: "/files", methods: ["GET", "POST"])
-            ])
+            ], mirrors: callers.isEmpty ? [] : [MirrorSource(items, of: "site", derivedEntity: items)])
     }
 
     static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
@@ -41,7 +44,7 @@ enum SampleModule: AdapterModule {
 
     enum Action: String, CaseIterable {
         case echo, fail, oddly, wait, write, page, snapshot, hold, rows, streamed, account, call, upload, log, scratch,
-            push, signal, created, context, secret, begin, beside
+            push, signal, created, context, secret, begin, beside, aged
     }
 }
 
@@ -77,6 +80,7 @@ actor SampleAdapter: Adapter {
     func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
         switch conflict.change {
         case .update(let fields): .change(fields)
+        case .create(["name": "request"]): .change(["name": .string(CallContext.current?.requestID ?? "")])
         case .create: .keep
         case .delete: .delete
         }
@@ -108,6 +112,7 @@ actor SampleAdapter: Adapter {
         }
         switch action {
         case .begin: loops["call"] = Loop(context)
+        case .aged: return .value("old", validators: Validators(version: "v"), age: .milliseconds(1_500))
         case .beside: return .value(try await loops[call["text"].stringValue ?? ""]?.turn() ?? .null)
         default: return .value(try await Self.perform(action, call, context, key))
         }
@@ -215,7 +220,7 @@ actor SampleAdapter: Adapter {
             return [.string(CallContext.current?.requestID ?? ""), .string(CallContext.current?.traceParent ?? "")]
         case .secret: return .string(key ?? "")
         // The adapter itself does these.
-        case .begin, .beside: return .null
+        case .begin, .beside, .aged: return .null
         }
     }
 
@@ -310,9 +315,10 @@ final class Loop: Sendable {
 struct Odd: Error {}
 
 struct SampleService: ServiceOperations {
-    var names: Set<String> { ["Sample.Count"] }
+    var names: Set<String> { ["Sample.Count", "Sample.Request"] }
 
     func perform(_ call: ServiceCall) async throws -> ServiceResult {
+        if call.name == "Sample.Request" { return .value(.string(CallContext.current?.requestID ?? "")) }
         guard let entity = call.service.entity(of: "Items"), call.service.field("Name", of: "Items") == "name" else {
             return .nothing
         }

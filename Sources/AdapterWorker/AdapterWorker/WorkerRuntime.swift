@@ -124,6 +124,7 @@ public final class WorkerRuntime: MessageHandler {
         }
         return DeclareResponse(
             declaration: declaration, hasRules: declaration.rules != nil,
+            maximumFirst: declaration.rules?.maximumFirst,
             services: adapter.serviceOperations.map { $0.names.sorted() }, samples: try adapter.sampleRecords(),
             shapedErrors: shaped.map(\.name), answersErrors: true
         ).message

@@ -115,10 +115,10 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
                 "The adapter \(name) shapes the errors of its mount \(mount) (errorResponse), and its program was built before workers could: build it again, or load it as a library."
             )
         }
-        let declaration =
-            response.hasRules
-            ? response.declaration.holding(to: WorkerRecordRules(of: response.declaration)) : response.declaration
-        if let problem = DeclarationCheck.problem(response.declaration) {
+        let first = response.maximumFirst ?? PreparedChange.maximumFirst
+        let rules = response.hasRules ? WorkerRecordRules(of: response.declaration, maximumFirst: first) : nil
+        let declaration = rules.map { response.declaration.holding(to: $0) } ?? response.declaration
+        if let problem = rules?.problem ?? DeclarationCheck.problem(response.declaration) {
             throw WorkerRefusal("What the adapter \(name) declares cannot be served: \(problem)")
         }
         return WorkerDescription(
