@@ -9,11 +9,13 @@ import WorkerTesting
 @Suite struct `An adapter in the process and as a worker` {
     static let modes = Mode.allCases.map { $0.module(SampleModule.self) }
 
-    private func host(_ mode: Int, upstream: (any Upstream)? = nil, log: Log = .discarding) async throws -> TestHost {
+    private func host(
+        _ mode: Int, upstream: (any Upstream)? = nil, people: People? = nil, log: Log = .discarding
+    ) async throws -> TestHost {
         try await TestHost(
             Self.modes[mode], AdapterConfiguration(["key": "s3cret"]), withSamples: true,
-            accounts: ["someone", "other"],
-            upstream: upstream, log: log)
+            accounts: ["someone", "other"], upstream: upstream, live: people ?? NoLiveSignals(),
+            push: people ?? NoPushSender(), changeFeed: people ?? NoChangeFeed(), log: log)
     }
 
     @Test(arguments: [0, 1])
@@ -70,9 +72,71 @@ import WorkerTesting
             // The test host itself gives adapters no files.
             #expect(try await host.value("scratch", ["text": "kept"]) == .data(Array("scratch kept".utf8)))
         }
-        #expect(
-            try await host.value("push", ["text": "hello"]) == ["failed(\"no push service is configured\")", []])
+        #expect(try await host.value("push", ["text": "hello"]) == "failed(\"no push service is configured\")")
+        #expect(try await host.value("signal", ["text": "hello"]) == [])
         #expect(try await host.value("secret") == "s3cret")
+    }
+
+    @Test(arguments: [0, 1])
+    func `reaches people who listen, and devices`(mode: Int) async throws {
+        let people = People()
+        let host = try await host(mode, people: people)
+        #expect(try await host.value("push", ["text": "hello"]) == "deviceGone")
+        #expect(try await host.value("signal", ["text": "hello"]) == ["other", "third"])
+        let seen = people.seen.withLock { $0 }
+        #expect(seen == ["1 hello b t [x: 1] to phone token", "typing [who: hello] in room of feed from someone"])
+    }
+
+    @Test(arguments: [0, 1])
+    func `hears of the records that are created`(mode: Int) async throws {
+        let host = try await host(mode, people: People())
+        #expect(try await host.value("created") == [41, ["made of items after 41"], 42])
+    }
+
+    @Test(arguments: Mode.allCases)
+    func `logs in the course of a call, and for itself`(mode: Mode) async throws {
+        let lines = Mutex<[String]>([])
+        let sink: Log.Sink = { message in
+            lines.withLock { $0.append("\(message.level) \(message.text) \(message.values.map(\.key))") }
+        }
+        let adapter: any Adapter =
+            mode == .worker
+            ? try await WorkerPair(SampleModule.self, AdapterConfiguration(), log: sink).session
+            : try SampleModule.make(AdapterConfiguration())
+        let records = try MemoryRecords(SampleModule.declare(AdapterConfiguration()))
+        try await adapter.start(
+            AdapterContext(
+                records: records.unrestricted, accounts: MemoryAccounts([]), log: Log(sink), clock: SettableClock()))
+        _ = try await adapter.handle(
+            Call(
+                operation: "log", input: ["text": "t"], caller: .testUser, requestID: "r",
+                deadline: .now + .seconds(30),
+                records: records.seen(by: .testUser), log: Log(sink)))
+        // A worker's lines are events, which come before the response.
+        let text = "info logged in a call [\"text\", \"count\", \"flag\"]"
+        #expect(lines.withLock { $0 } == [text, "warning logged by the adapter []"])
+        await adapter.stop()
+    }
+
+    /// What is begun with the adapter has no call, and what a call began goes on when it is answered.
+    @Test(arguments: Mode.allCases, ["start", "call"])
+    func `goes on with its own work beside calls`(mode: Mode, beginning: String) async throws {
+        let upstream = ScriptedUpstream(url: try #require(UpstreamAddress("http://localhost/"))) {
+            (request, _) async throws(UpstreamFailure) -> UpstreamResponse in
+            UpstreamResponse(address: request.address, status: 203, fields: [:], body: [1])
+        }
+        let people = People()
+        try await withSample(as: mode, people: people, upstream: upstream, accounts: ["other"]) { adapter, records in
+            _ = try await value(adapter, .begin, records)
+            for turn in 1...2 {
+                #expect(
+                    try await value(adapter, .beside, records, beginning) == [
+                        "owner": "system", "counted": 1_001, "account": "other", "streamed": "1001",
+                        "push": "deviceGone", "listeners": ["other", "third"], "upstream": 203,
+                    ])
+                #expect(people.seen.withLock { $0.count } == 2 * turn)
+            }
+        }
     }
 
     @Test(arguments: [0, 1])
@@ -173,8 +237,42 @@ import WorkerTesting
     func `knows the request that it answers`(mode: Int) async throws {
         let host = try await host(mode)
         let context = CallContext(deadline: .now + .seconds(10), requestID: "r-1", traceParent: "00-1")
-        let value = try await CallContext.$current.withValue(context) { try await host.value("context") }
-        #expect(value == ["r-1", "00-1"])
+        try await CallContext.$current.withValue(context) {
+            #expect(try await host.value("context") == ["r-1", "00-1"])
+            let conflict = RecordConflict(
+                entity: "items", change: .create(["name": "request"]),
+                current: Record(id: "a", revision: Revision(3), fields: [:]), changedSince: nil, caller: .testUser)
+            #expect(try await host.adapter.resolve(conflict) == .change(["name": "r-1"]))
+            let operations = try #require(host.adapter.serviceOperations.first)
+            let service = MemoryService(records: host.records.unrestricted)
+            let result = try await operations.perform(
+                ServiceCall(
+                    name: "Sample.Request", parameters: [], arguments: [:], binding: .none, service: service,
+                    caller: .testUser))
+            guard case .value("r-1") = result else {
+                Issue.record("\(result)")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [0, 1])
+    func `says how old an answer is that another system had kept`(mode: Int) async throws {
+        let answer = try await host(mode).call("aged")
+        #expect(answer == .value("old", validators: Validators(version: "v"), age: .milliseconds(1_500)))
+    }
+
+    /// A worker declares what it says in the process, but for its rules, by the same configuration.
+    @Test(arguments: Mode.allCases)
+    func `declares of what its mirrors are made, by whose names its upstreams are called`(mode: Mode) async throws {
+        let configuration = AdapterConfiguration(["key": "k"], directory: "/d", upstreamsOfCallers: ["crm", "site"])
+        let declaration =
+            mode == .worker
+            ? try await WorkerPair(SampleModule.self, nil).session.describe(configuration).declaration
+            : try SampleModule.declare(configuration)
+        #expect(declaration.summary == "Uses everything of /d for crm, site.")
+        #expect(declaration.mirrors.map(\.derivedEntity) == ["items"])
+        #expect(declaration == (try SampleModule.declare(configuration)))
     }
 
     @Test(arguments: [0, 1])
@@ -198,6 +296,47 @@ import WorkerTesting
             }
             for try await isRight in group { #expect(isRight) }
         }
+    }
+}
+
+/// People who listen and have devices, and records that were created.
+final class People: LiveSignals, PushSender, ChangeFeed {
+    let seen = Mutex<[String]>([])
+
+    let platforms: [PushPlatform] = ["phone"]
+    let position = Revision(41)
+
+    func signal(
+        _ event: EventName, _ data: WireDictionary, in group: RecordID, of feed: LiveFeedName, from sender: String
+    ) {
+        seen.withLock { $0.append("\(event) \(Self.text(data)) in \(group) of \(feed) from \(sender)") }
+    }
+
+    func listeners(in group: RecordID, of feed: LiveFeedName, limit: Int) -> [String] {
+        Array(["other", "third", "fourth", "fifth", "sixth", "seventh"].prefix(limit - 3))
+    }
+
+    func send(_ note: PushNotification, to device: PushDevice) async -> PushDelivery {
+        seen.withLock {
+            $0.append(
+                "\(note.id) \(note.title) \(note.body) \(note.thread ?? "none") \(Self.text(note.data)) to \(device.platform) \(device.token.reveal())"
+            )
+        }
+        return .deviceGone
+    }
+
+    func created(in entity: EntityName, after position: Revision) async throws -> CreatedRecords {
+        CreatedRecords(
+            records: [
+                Record(
+                    id: RecordID(unchecked: "made of \(entity) after \(position.number)"), revision: position,
+                    fields: [:])
+            ],
+            position: Revision(42))
+    }
+
+    private static func text(_ data: WireDictionary) -> String {
+        "[\(data.entries.map { "\($0.key): \($0.value.stringValue ?? "\($0.value.int64Value ?? -1)")" }.joined(separator: ", "))]"
     }
 }
 

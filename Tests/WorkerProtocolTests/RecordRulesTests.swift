@@ -16,18 +16,19 @@ struct RuledStore: Sendable {
     let asked: AskedWorker?
 
     static func with(
-        isWorker: Bool, _ body: @Sendable (RuledStore) async throws -> Void
+        isWorker: Bool, configuration: AdapterConfiguration = AdapterConfiguration(),
+        _ body: @Sendable (RuledStore) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "portico-rules-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let clock = SettableClock()
         let store = try SQLiteStore(SQLiteStoreSettings(path: folder.appending(path: "store").path, clock: clock))
-        var declaration = try RuledModule.declare(AdapterConfiguration())
+        var declaration = try RuledModule.declare(configuration)
         var asked: AskedWorker?
         if isWorker {
-            let pair = try await WorkerPair(RuledModule.self, AdapterConfiguration())
-            declaration = try await pair.session.describe(AdapterConfiguration()).declaration
+            let pair = try await WorkerPair(RuledModule.self, configuration)
+            declaration = try await pair.session.describe(configuration).declaration
             try await pair.session.start(
                 AdapterContext(
                     records: AdapterRecords(store: store, declaration: declaration), accounts: MemoryAccounts([]),
@@ -172,6 +173,31 @@ private func refusal(_ body: () async throws -> Void) async -> PorticoError? {
             _ = try await ann.apply([crowd(PreparedChange.maximumFirst)])
             let made = try await ruled.own.count(nil, in: "lists")
             #expect(made == 1 + PreparedChange.maximumFirst)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `put as many changes first as they say, up to a limit in a worker`(isWorker: Bool) async throws {
+        try await RuledStore.with(isWorker: isWorker, configuration: AdapterConfiguration(["first": 150])) { ruled in
+            func crowd(_ count: Int) -> RecordChange {
+                RecordChange("notes", .create("crowd", ["text": .string("\(count)")]))
+            }
+            let ann = ruled.seen(by: "ann")
+            let error = await refusal { _ = try await ann.apply([crowd(151)]) }
+            #expect(error?.message == "The adapter's rules put more than 150 changes before one.")
+            _ = try await ann.apply([crowd(150)])
+            let made = try await ruled.own.count(nil, in: "lists")
+            #expect(made == 151)
+        }
+        for first in [-1, 1_001] where isWorker {
+            let pair = try await WorkerPair(RuledModule.self, AdapterConfiguration())
+            await #expect {
+                try await pair.session.describe(AdapterConfiguration(["first": .int64(Int64(first))]))
+            } throws: { error in
+                (error as? WorkerRefusal)?.description.hasSuffix(
+                    "its rules put \(first) changes before one, of which 0 to 1000 are taken") == true
+            }
+            pair.session.close()
         }
     }
 

@@ -34,7 +34,8 @@ enum RuledModule: AdapterModule {
                     "add", summary: "Adds a task.", effect: .writes,
                     input: ObjectShape("Task", members: [Member("title", .string)]), output: .any)
             ], mounts: [HTTPMount("lines", summary: "Errors in lines.", path: "/ruled", methods: ["GET"])],
-            rules: TaskRules())
+            rules: TaskRules(
+                maximumFirst: configuration["first"]?.int64Value.map { Int($0) } ?? PreparedChange.maximumFirst))
     }
 
     static func make(_ configuration: AdapterConfiguration) throws -> any Adapter { RuledAdapter() }
@@ -58,6 +59,8 @@ private struct RuledAdapter: Adapter {
 }
 
 struct TaskRules: RecordRules {
+    let maximumFirst: Int
+
     static let maximumOpen = 3
 
     func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {

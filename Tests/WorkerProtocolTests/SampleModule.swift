@@ -1,4 +1,5 @@
 import AdapterKit
+import Foundation
 import Glibc
 
 /// An adapter that uses all that the host gives it, one operation for each.
@@ -13,9 +14,12 @@ enum SampleModule: AdapterModule {
 
     static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
         if configuration["broken"] != nil { throw ConfigurationProblem("broken", "This makes no sense.") }
+        let callers = configuration.upstreamsOfCallers.map(\.text).sorted().joined(separator: ", ")
+        let summary =
+            callers.isEmpty ? "Uses everything." : "Uses everything of \(configuration.directory) for \(callers)."
         let string = ObjectShape("Text", members: [Member("text", .string)])
         return AdapterDeclaration(
-            name: name, title: "Sample", summary: "Uses everything.", version: "1.0.0", access: .public,
+            name: name, title: "Sample", summary: summary, version: "1.0.0", access: .public,
             entities: [
                 Entity(
                     items, summary: "An item.", key: EntityKey("id"),
@@ -31,7 +35,7 @@ enum SampleModule: AdapterModule {
             },
             mounts: [
                 HTTPMount("files", summary: "Files.", path: "/files", methods: ["GET", "POST"])
-            ])
+            ], mirrors: callers.isEmpty ? [] : [MirrorSource(items, of: "site", derivedEntity: items)])
     }
 
     static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
@@ -40,18 +44,22 @@ enum SampleModule: AdapterModule {
 
     enum Action: String, CaseIterable {
         case echo, fail, oddly, wait, write, page, snapshot, hold, rows, streamed, account, call, upload, log, scratch,
-            push,
-            created, context, secret
+            push, signal, created, context, secret, begin, beside, aged
     }
 }
 
 actor SampleAdapter: Adapter {
     private let key: String?
     private var context: AdapterContext?
+    /// What goes on beside calls, by what began it.
+    private var loops: [String: Loop] = [:]
 
     init(key: String?) { self.key = key }
 
-    func start(_ context: AdapterContext) async throws { self.context = context }
+    func start(_ context: AdapterContext) async throws {
+        self.context = context
+        loops["start"] = Loop(context)
+    }
 
     nonisolated var serviceOperations: [any ServiceOperations] { [SampleService()] }
 
@@ -72,6 +80,7 @@ actor SampleAdapter: Adapter {
     func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
         switch conflict.change {
         case .update(let fields): .change(fields)
+        case .create(["name": "request"]): .change(["name": .string(CallContext.current?.requestID ?? "")])
         case .create: .keep
         case .delete: .delete
         }
@@ -101,7 +110,13 @@ actor SampleAdapter: Adapter {
         guard let action = SampleModule.Action(rawValue: call.operation.text), let context else {
             throw PorticoError(.routeNotFound, "There is no such operation.")
         }
-        return .value(try await Self.perform(action, call, context, key))
+        switch action {
+        case .begin: loops["call"] = Loop(context)
+        case .aged: return .value("old", validators: Validators(version: "v"), age: .milliseconds(1_500))
+        case .beside: return .value(try await loops[call["text"].stringValue ?? ""]?.turn() ?? .null)
+        default: return .value(try await Self.perform(action, call, context, key))
+        }
+        return .nothing
     }
 
     private static func perform(
@@ -192,21 +207,20 @@ actor SampleAdapter: Adapter {
             var bytes: [UInt8] = []
             while let piece = try await contents.next() { bytes += piece }
             return .data(bytes)
-        case .push:
-            let platform = context.push.platforms.first ?? "none"
-            let delivery = await context.push.send(
-                PushNotification(id: "1", title: text, body: "b", data: ["x": 1]),
-                to: PushDevice(platform, token: Secret("token")))
-            context.live.signal("typing", ["who": .string(text)], in: "room", of: "feed", from: "someone")
-            let listeners = context.live.listeners(in: "room", of: "feed", limit: 5)
-            return [.string("\(delivery)"), .array(listeners.map(WireValue.string))]
+        case .push: return .string("\(await context.note(text))")
+        case .signal: return .array(await context.signal(text).map(WireValue.string))
         case .created:
-            let position = context.changeFeed.position
+            let position = await offPool { context.changeFeed.position }
             let created = try await context.changeFeed.created(in: SampleModule.items, after: position)
-            return [.int64(position.number), .array(created.records.map { .string($0.id.text) })]
+            return [
+                .int64(position.number), .array(created.records.map { .string($0.id.text) }),
+                .int64(created.position.number),
+            ]
         case .context:
             return [.string(CallContext.current?.requestID ?? ""), .string(CallContext.current?.traceParent ?? "")]
         case .secret: return .string(key ?? "")
+        // The adapter itself does these.
+        case .begin, .beside, .aged: return .null
         }
     }
 
@@ -233,12 +247,78 @@ actor SampleAdapter: Adapter {
     }
 }
 
+extension AdapterContext {
+    fileprivate func note(_ title: String) async -> PushDelivery {
+        await push.send(
+            PushNotification(id: "1", title: title, body: "b", thread: "t", data: ["x": 1]),
+            to: PushDevice(push.platforms.first ?? "none", token: Secret("token")))
+    }
+
+    fileprivate func signal(_ who: String) async -> [String] {
+        live.signal("typing", ["who": .string(who)], in: "room", of: "feed", from: "someone")
+        return await offPool { live.listeners(in: "room", of: "feed", limit: 5) }
+    }
+}
+
+/// Runs what blocks its thread apart from the few that all tasks share: a test's host is in the same process, and answers on
+/// those.
+private func offPool<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: body()) }
+    }
+}
+
+/// A task that uses all that the host gives the adapter for itself, whenever it is asked to: as a loop does that polls,
+/// pushes or removes what is old.
+final class Loop: Sendable {
+    private let turns: AsyncStream<CheckedContinuation<WireValue, any Error>>.Continuation
+
+    init(_ context: AdapterContext) {
+        let (asked, turns) = AsyncStream.makeStream(of: CheckedContinuation<WireValue, any Error>.self)
+        self.turns = turns
+        Task {
+            for await reply in asked {
+                do { reply.resume(returning: try await Self.turn(context)) } catch { reply.resume(throwing: error) }
+            }
+        }
+    }
+
+    deinit { turns.finish() }
+
+    func turn() async throws -> WireValue {
+        try await withCheckedThrowingContinuation { turns.yield($0) }
+    }
+
+    private static func turn(_ context: AdapterContext) async throws -> WireValue {
+        let made = try await context.records.create(["name": "beside"], id: "beside", in: SampleModule.items)
+        let counted = try await context.records.withReadSnapshot { try $0.count(nil, in: SampleModule.items) }
+        let pieces = try await context.records.streamSnapshot(within: .seconds(20)) { snapshot, output in
+            try output.send(Array("\(try snapshot.count(nil, in: SampleModule.items))".utf8))
+        }
+        let streamed = try await pieces.next() ?? []
+        try await context.records.delete(made.id, in: SampleModule.items)
+        let account = try await context.accounts.account(named: "other")
+        let delivery = await context.note("beside")
+        let listeners = await context.signal("beside")
+        var status: WireValue = .null
+        if let upstream = context.upstream {
+            status = .int64(Int64(try await upstream.send(UpstreamRequest(.get, upstream.url), for: nil).status))
+        }
+        return [
+            "owner": made["owner"], "counted": .int64(Int64(counted)), "account": .string(account?.name ?? "none"),
+            "streamed": .string(String(decoding: streamed, as: UTF8.self)), "push": .string("\(delivery)"),
+            "listeners": .array(listeners.map(WireValue.string)), "upstream": status,
+        ]
+    }
+}
+
 struct Odd: Error {}
 
 struct SampleService: ServiceOperations {
-    var names: Set<String> { ["Sample.Count"] }
+    var names: Set<String> { ["Sample.Count", "Sample.Request"] }
 
     func perform(_ call: ServiceCall) async throws -> ServiceResult {
+        if call.name == "Sample.Request" { return .value(.string(CallContext.current?.requestID ?? "")) }
         guard let entity = call.service.entity(of: "Items"), call.service.field("Name", of: "Items") == "name" else {
             return .nothing
         }

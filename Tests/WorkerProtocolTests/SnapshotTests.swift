@@ -1,51 +1,15 @@
 import AdapterKit
 import AdapterTesting
-import Foundation
 import RecordStorage
-import SQLiteStore
 import Testing
 import WorkerHost
 import WorkerTesting
 
 /// The host's store as a worker sees it, with snapshots by number.
 @Suite struct `Snapshots of the store` {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "portico-worker-\(UUID())")
-
-    private func withSample(
-        _ module: any AdapterModule.Type, _ body: (any Adapter, AdapterRecords) async throws -> Void
-    ) async throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let declaration = try SampleModule.declare(AdapterConfiguration())
-        let store = try SQLiteStore(
-            SQLiteStoreSettings(path: folder.appending(path: "store").path, clock: SettableClock()))
-        try await store.install(
-            declaration.entities.map { CollectionDeclaration(adapter: declaration.name, entity: $0) })
-        let records = AdapterRecords(store: store, declaration: declaration)
-        let adapter = try module.make(AdapterConfiguration())
-        for samples in try adapter.sampleRecords() {
-            _ = try await records.apply(samples.records.map { RecordChange(samples.entity, .create(nil, $0)) })
-        }
-        try await adapter.start(
-            AdapterContext(records: records, accounts: MemoryAccounts([]), log: .discarding, clock: SettableClock()))
-        try await body(adapter, records)
-        await adapter.stop()
-        await store.close()
-    }
-
-    private func value(
-        _ adapter: any Adapter, _ action: SampleModule.Action, _ records: any RecordStore, _ text: String = ""
-    ) async throws -> WireValue {
-        let call = Call(
-            operation: OperationName(unchecked: action.rawValue), input: ["text": .string(text)], caller: .testUser,
-            requestID: "r", deadline: .now + .seconds(30), records: records, log: .discarding)
-        guard case .value(let value) = try await adapter.handle(call).content else { return .null }
-        return value
-    }
-
     @Test(arguments: [0, 1])
     func `are read at once, row by row and as a stream`(mode: Int) async throws {
-        try await withSample(`An adapter in the process and as a worker`.modes[mode]) { adapter, records in
+        try await withSample(as: Mode.allCases[mode]) { adapter, records in
             #expect(try await value(adapter, .snapshot, records) == ["count": 1_000, "record": "n7"])
             #expect(try await value(adapter, .rows, records) == .array((1...1_000).map { .int64($0) }))
             let streamed = try await value(adapter, .streamed, records).dataValue ?? []
@@ -55,7 +19,7 @@ import WorkerTesting
 
     @Test(arguments: [0, 1])
     func `of many calls at once all end`(mode: Int) async throws {
-        try await withSample(`An adapter in the process and as a worker`.modes[mode]) { adapter, records in
+        try await withSample(as: Mode.allCases[mode]) { adapter, records in
             try await withThrowingTaskGroup(of: WireValue.self) { group in
                 for _ in 0..<30 { group.addTask { try await value(adapter, .snapshot, records) } }
                 for try await answer in group { #expect(answer["count"] == 1_000) }
@@ -64,7 +28,7 @@ import WorkerTesting
     }
 
     @Test func `of one worker are given up for another's, and leave permits of the store`() async throws {
-        try await withSample(`An adapter in the process and as a worker`.modes[0]) { _, records in
+        try await withSample(as: .inProcess) { _, records in
             let permits = SnapshotPermits(store: 8)
             let hog = try await worker("hog", of: permits, records)
             let other = try await worker("other", of: permits, records)
@@ -109,7 +73,7 @@ import WorkerTesting
 
     @Test(arguments: [0, 1])
     func `see what a call has written`(mode: Int) async throws {
-        try await withSample(`An adapter in the process and as a worker`.modes[mode]) { adapter, records in
+        try await withSample(as: Mode.allCases[mode]) { adapter, records in
             let written = try await value(adapter, .write, records, "new")
             #expect(written["count"] == 7)
             let seen = try await value(adapter, .snapshot, records)

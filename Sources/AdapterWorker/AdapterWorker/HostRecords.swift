@@ -17,7 +17,7 @@ struct HostRecords: RecordStore {
     private func request(_ method: String, _ parameters: WireDictionary) async throws -> WireValue {
         var parameters = parameters
         if caller != nil { parameters["as"] = "caller" }
-        return try await connection.hostRequest(method, parameters, scope: caller ?? HostCall.current)
+        return try await connection.hostRequest(method, parameters, scope: caller ?? HostCall.current?.scope)
     }
 
     func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
@@ -78,7 +78,7 @@ struct HostRecords: RecordStore {
         let opened = try MessageMap(try await request(RequestMethod.openSnapshot, parameters))
         return HostSnapshot(
             try opened("snapshot"), position: try opened("position"), connection: connection,
-            scope: caller ?? HostCall.current)
+            caller: caller, call: HostCall.current)
     }
 }
 
@@ -112,17 +112,23 @@ final class HostSnapshot: RecordSnapshot, Sendable {
 
     private let number: Int
     private let connection: MessageConnection
-    private let scope: Int?
+    /// The request whose caller's rights hold, or whose question is answered; nil: the adapter's own.
+    private let caller: Int?
+    /// The request in whose course it was opened. Its body runs on a thread, which has no task's values.
+    private let call: HostCall?
     private let state: Mutex<State>
 
-    init(_ number: Int, position: Revision, connection: MessageConnection, scope: Int?) {
+    init(_ number: Int, position: Revision, connection: MessageConnection, caller: Int?, call: HostCall? = nil) {
         self.number = number
         self.connection = connection
-        self.scope = scope
+        self.caller = caller
+        self.call = call
         state = Mutex(State(position: position))
     }
 
     var position: Revision { state.withLock { $0.position } }
+
+    private var scope: Int? { caller ?? call?.scope }
 
     func cancel() { state.withLock { $0.isCancelled = true } }
 

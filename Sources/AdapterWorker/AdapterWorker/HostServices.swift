@@ -13,13 +13,14 @@ struct HostAccounts: AccountLookup {
     func account(named name: String) async throws -> AccountSummary? {
         try AccountSummary?(
             message: try await connection.hostRequest(
-                RequestMethod.account, ["name": name.message], scope: HostCall.current))
+                RequestMethod.account, ["name": name.message], scope: HostCall.current?.scope))
     }
 
     func accounts(after name: String?, limit: Int) async throws -> [AccountSummary] {
         try [AccountSummary](
             message: try await connection.hostRequest(
-                RequestMethod.accounts, ["after": name.message, "limit": limit.message], scope: HostCall.current))
+                RequestMethod.accounts, ["after": name.message, "limit": limit.message], scope: HostCall.current?.scope)
+        )
     }
 }
 
@@ -52,7 +53,8 @@ struct HostPushSender: PushSender {
         do {
             return try PushDelivery(
                 message: try await connection.hostRequest(
-                    RequestMethod.push, ["note": note.message, "device": device.message], scope: HostCall.current))
+                    RequestMethod.push, ["note": note.message, "device": device.message], scope: HostCall.current?.scope
+                ))
         } catch {
             return .failed("\(error)")
         }
@@ -153,7 +155,8 @@ struct HostUpstream: Upstream {
                     try .sending(request.body, over: connection)
                 }
             parameters["body"] = body.message
-            let message = try await connection.hostRequest(RequestMethod.upstream, parameters, scope: HostCall.current)
+            let message = try await connection.hostRequest(
+                RequestMethod.upstream, parameters, scope: HostCall.current?.scope)
             let map = try MessageMap(message)
             return (
                 UpstreamResponse(

@@ -43,11 +43,18 @@ public final class WorkerRuntime: MessageHandler {
     public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
         let parameters = try MessageMap(.dictionary(request.parameters))
         let context = try parameters.optional("context", as: ContextValues.self)?.context
-        return try await HostCall.$current.withValue(request.number) {
+        let call = Self.isWithoutCall(request.method) ? nil : HostCall(request.number)
+        defer { call?.end() }
+        return try await HostCall.$current.withValue(call) {
             try await CallContext.$current.withValue(context) {
                 try await respond(to: request, parameters, connection)
             }
         }
+    }
+
+    /// What these begin goes on after them, and acts for no caller.
+    private static func isWithoutCall(_ method: String) -> Bool {
+        method == RequestMethod.start || method == RequestMethod.stop
     }
 
     private func respond(
@@ -118,6 +125,7 @@ public final class WorkerRuntime: MessageHandler {
         }
         return DeclareResponse(
             declaration: declaration, hasRules: declaration.rules != nil,
+            maximumFirst: declaration.rules?.maximumFirst,
             services: adapter.serviceOperations.map { $0.names.sorted() }, samples: try adapter.sampleRecords(),
             shapedErrors: shaped.map(\.name), answersErrors: true
         ).message
@@ -233,7 +241,7 @@ public final class WorkerRuntime: MessageHandler {
             throw PorticoError(.adapterUnavailable, "This adapter has no rules.")
         }
         let snapshot = HostSnapshot(
-            try parameters("snapshot"), position: try parameters("position"), connection: connection, scope: number)
+            try parameters("snapshot"), position: try parameters("position"), connection: connection, caller: number)
         let (caller, now): (Principal, WireDate) = (try parameters("caller"), try parameters("now"))
         return try await onDedicatedThread {
             try body(rules, RecordRuleContext(snapshot: snapshot, caller: caller, now: now))
@@ -246,15 +254,17 @@ extension MountResponse {
         let content: MessageBody =
             switch body {
             case .bytes(let bytes): try .sending(bytes, over: connection)
-            case .stream(let stream): MessageBody(.stream(try connection.send(stream)))
+            case .stream(let stream): MessageBody(.stream(try send(stream, over: connection)))
             }
         return ["status": status.message, "headers": headers.message, "body": content.message]
     }
-}
 
-/// The host's request in whose course the code of this task runs.
-enum HostCall {
-    @TaskLocal static var current: Int?
+    /// The host answers what is asked in the course of the call until the stream has ended.
+    private func send(_ stream: any ByteStream, over connection: MessageConnection) throws -> Int {
+        let call = HostCall.current
+        call?.beginStream()
+        return try connection.send(stream) { call?.end() }
+    }
 }
 
 /// Runs what blocks its thread on a thread of its own, so that the tasks' threads stay free.

@@ -7,6 +7,8 @@ public struct RuleQuestion: Sendable {
     let method: String
     let parameters: WireDictionary
     let reads: RuleReads
+    /// What its answer may put first.
+    let maximumFirst: Int
 }
 
 /// An adapter in another process, which answers questions about its record rules.

@@ -5,15 +5,19 @@ import Synchronization
 
 /// The record rules of an adapter that runs as a worker.
 struct WorkerRecordRules: RemoteRecordRules {
+    /// All writes of the gateway wait while the changes are made that rules put first.
+    private static let mostFirst = 1_000
+
     let adapter: AdapterName
+    let maximumFirst: Int
     /// Fields that hold a position of the store, by entities.
     private let positionFields: [EntityName: Set<String>]
     private let asked: @Sendable () -> (any Adapter)?
 
     /// No adapter is asked before ``asking(_:)``.
-    init(of declaration: AdapterDeclaration) {
+    init(of declaration: AdapterDeclaration, maximumFirst: Int) {
         self.init(
-            adapter: declaration.name,
+            adapter: declaration.name, maximumFirst: maximumFirst,
             positionFields: declaration.entities.reduce(into: [:]) { fields, entity in
                 fields[entity.name] = Set(
                     entity.fields.filter { $0.source == .createdPosition }.map(\.name.text))
@@ -21,18 +25,30 @@ struct WorkerRecordRules: RemoteRecordRules {
     }
 
     private init(
-        adapter: AdapterName, positionFields: [EntityName: Set<String>],
+        adapter: AdapterName, maximumFirst: Int, positionFields: [EntityName: Set<String>],
         asked: @escaping @Sendable () -> (any Adapter)?
     ) {
-        (self.adapter, self.positionFields, self.asked) = (adapter, positionFields, asked)
+        (self.adapter, self.maximumFirst) = (adapter, maximumFirst)
+        (self.positionFields, self.asked) = (positionFields, asked)
+    }
+
+    /// Why they cannot be held to; nil: nothing is wrong.
+    var problem: String? {
+        guard (0...Self.mostFirst).contains(maximumFirst) else {
+            return "its rules put \(maximumFirst) changes before one, of which 0 to \(Self.mostFirst) are taken"
+        }
+        return nil
     }
 
     func asking(_ adapter: @escaping @Sendable () -> any Adapter) -> any RemoteRecordRules {
-        WorkerRecordRules(adapter: self.adapter, positionFields: positionFields, asked: adapter)
+        WorkerRecordRules(
+            adapter: self.adapter, maximumFirst: maximumFirst, positionFields: positionFields, asked: adapter)
     }
 
     func answers() -> any RemoteRuleAnswers {
-        WorkerRuleAnswers(positionFields: positionFields) { [asked] in asked() as? any RuleAnswering }
+        WorkerRuleAnswers(maximumFirst: maximumFirst, positionFields: positionFields) { [asked] in
+            asked() as? any RuleAnswering
+        }
     }
 }
 
@@ -92,13 +108,16 @@ final class WorkerRuleAnswers: RemoteRuleAnswers {
     /// What the answers of one write may have read.
     private static let maximumBytes = 32 << 20
 
+    private let maximumFirst: Int
     private let positionFields: [EntityName: Set<String>]
     private let adapter: @Sendable () -> (any RuleAnswering)?
     private let state = Mutex(State())
 
     init(
-        positionFields: [EntityName: Set<String>], adapter: @escaping @Sendable () -> (any RuleAnswering)?
+        maximumFirst: Int, positionFields: [EntityName: Set<String>],
+        adapter: @escaping @Sendable () -> (any RuleAnswering)?
     ) {
+        self.maximumFirst = maximumFirst
         self.positionFields = positionFields
         self.adapter = adapter
     }
@@ -177,7 +196,8 @@ final class WorkerRuleAnswers: RemoteRuleAnswers {
         let question = Question(
             key: key, core: core, values: values,
             asked: RuleQuestion(
-                method: method, parameters: parameters.merging(core), reads: RuleReads(known: reads)))
+                method: method, parameters: parameters.merging(core), reads: RuleReads(known: reads),
+                maximumFirst: maximumFirst))
         state.withLock { $0.open.append(question) }
         return nil
     }

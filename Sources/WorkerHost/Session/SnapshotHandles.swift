@@ -29,11 +29,12 @@ final class SnapshotHandles: Sendable {
 
     /// Opens one, as soon as there is a place for it. `within`: how long reads may take that are streamed.
     func open(
-        _ records: any RecordStore, within: Duration?
+        _ records: any RecordStore, within: Duration?, isOfCaller: Bool
     ) async throws -> (number: Int, position: Revision) {
         let permits = share.permits
         let permit = try await permits.acquire(for: share.adapter)
-        let snapshot = OpenSnapshot(until: .now + (within.map { max(.zero, min($0, Self.longest)) } ?? time))
+        let snapshot = OpenSnapshot(
+            until: .now + (within.map { max(.zero, min($0, Self.longest)) } ?? time), isOfCaller: isOfCaller)
         let number = state.withLock { state in
             state.last += 1
             if !state.isClosed { state.open[state.last] = snapshot }
@@ -62,6 +63,9 @@ final class SnapshotHandles: Sendable {
         }
         return try await snapshot.read(try map("read"), map)
     }
+
+    /// Whether it shows what the caller of a call may see, and not all of the adapter's records.
+    func isOfCaller(_ number: Int) -> Bool { state.withLock { $0.open[number]?.isOfCaller ?? false } }
 
     func close(_ number: Int) { state.withLock { $0.open[number] }?.close() }
 
@@ -115,7 +119,12 @@ final class OpenSnapshot: Sendable {
     private let state = Mutex(State())
     private let arrival = DispatchSemaphore(value: 0)
 
-    init(until end: ContinuousClock.Instant) { self.end = end }
+    let isOfCaller: Bool
+
+    init(until end: ContinuousClock.Instant, isOfCaller: Bool) {
+        self.end = end
+        self.isOfCaller = isOfCaller
+    }
 
     /// Holds a snapshot open until it is closed; `whenOver` is called then.
     ///

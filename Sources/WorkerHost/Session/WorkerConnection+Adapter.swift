@@ -94,8 +94,9 @@ extension WorkerConnection {
     private static var maximumErrorBody: Int { 1 << 20 }
 
     public func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
-        let scope = CallScope(caller: conflict.caller)
-        let message = try await ask(RequestMethod.resolve, ["conflict": conflict.message], scope)
+        var parameters: WireDictionary = ["conflict": conflict.message]
+        parameters["context"] = contextMessage
+        let message = try await ask(RequestMethod.resolve, parameters, CallScope(caller: conflict.caller))
         return try read(ConflictResolution.self, message, of: RequestMethod.resolve)
     }
 
@@ -130,7 +131,7 @@ extension WorkerConnection {
         guard question.method == RequestMethod.prepareRule else { return .null }
         let prepared = try read(PreparedChange.self, message, of: question.method)
         // Here, so that no transaction begins with so many.
-        do { try prepared.checkFirst() } catch {
+        do { try prepared.checkFirst(atMost: question.maximumFirst) } catch {
             Log(log).error("rules put too many changes first", ["detail": .text(error.logDetail ?? "")])
             throw error
         }
@@ -145,7 +146,7 @@ extension WorkerConnection {
         services.map { SessionServiceOperations(names: $0, worker: self) }
     }
 
-    private var contextMessage: WireValue? { CallContext.current.map { ContextValues($0).message } }
+    fileprivate var contextMessage: WireValue? { CallContext.current.map { ContextValues($0).message } }
 }
 
 extension MountHeaders {
@@ -181,12 +182,12 @@ private struct SessionServiceOperations: ServiceOperations {
 
     func perform(_ call: ServiceCall) async throws -> ServiceResult {
         let scope = CallScope(caller: call.caller, records: call.service.records, service: call.service)
-        let message = try await worker.ask(
-            RequestMethod.performService,
-            [
-                "name": call.name.message, "parameters": call.parameters.message, "arguments": call.arguments.message,
-                "binding": call.binding.message, "caller": call.caller.message,
-            ], scope)
+        var parameters: WireDictionary = [
+            "name": call.name.message, "parameters": call.parameters.message, "arguments": call.arguments.message,
+            "binding": call.binding.message, "caller": call.caller.message,
+        ]
+        parameters["context"] = worker.contextMessage
+        let message = try await worker.ask(RequestMethod.performService, parameters, scope)
         return try worker.read(ServiceResult.self, message, of: RequestMethod.performService)
     }
 }

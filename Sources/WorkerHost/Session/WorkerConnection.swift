@@ -14,6 +14,8 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         var services: [Set<String>] = []
         var context: AdapterContext?
         var scopes: [Int: CallScope] = [:]
+        /// The number of the last request to the worker.
+        var last = 0
         /// Requests to mounts whose answers have not ended.
         var mounts = 0
         var end: WorkerEnd?
@@ -113,10 +115,10 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
                 "The adapter \(name) shapes the errors of its mount \(mount) (errorResponse), and its program was built before workers could: build it again, or load it as a library."
             )
         }
-        let declaration =
-            response.hasRules
-            ? response.declaration.holding(to: WorkerRecordRules(of: response.declaration)) : response.declaration
-        if let problem = DeclarationCheck.problem(response.declaration) {
+        let first = response.maximumFirst ?? PreparedChange.maximumFirst
+        let rules = response.hasRules ? WorkerRecordRules(of: response.declaration, maximumFirst: first) : nil
+        let declaration = rules.map { response.declaration.holding(to: $0) } ?? response.declaration
+        if let problem = rules?.problem ?? DeclarationCheck.problem(response.declaration) {
             throw WorkerRefusal("What the adapter \(name) declares cannot be served: \(problem)")
         }
         return WorkerDescription(
@@ -165,7 +167,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         do {
             return try await connection.request(method, parameters) { sent in
                 number.withLock { $0 = sent }
-                self.state.withLock { $0.scopes[sent] = scope }
+                self.state.withLock { ($0.scopes[sent], $0.last) = (scope, sent) }
             }
         } catch let ended as ConnectionEnded {
             throw WorkerEnded(state.withLock { $0.end } ?? WorkerEnd(ended.end), wasSent: ended.wasSent)
@@ -226,8 +228,12 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     }
 
     public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
-        let (known, context) = state.withLock { ($0.scopes[request.scope ?? 0], $0.context) }
-        guard let scope = request.scope == nil ? CallScope() : known, let context else {
+        let (known, isOver, context) = state.withLock { state in
+            (state.scopes[request.scope ?? 0], (request.scope ?? 0) <= state.last, state.context)
+        }
+        // What the adapter asks for itself may be on its way when the call ends in whose course it was asked.
+        let isOwn = request.scope == nil || isOver && !request.isOfCall(with: snapshots)
+        guard let scope = known ?? (isOwn ? CallScope() : nil), let context else {
             throw PorticoError(.adapterUnavailable, "The call for which this request was made has ended.")
         }
         let answers = WorkerRequests(

@@ -21,7 +21,8 @@ struct WorkerRequests: Sendable {
             return try await records(map).count(try map.optional("filter"), in: try map("entity")).message
         case RequestMethod.apply: return try await records(map).apply(try map("changes")).message
         case RequestMethod.openSnapshot:
-            let opened = try await snapshots.open(try records(map), within: try map.optional("within"))
+            let opened = try await snapshots.open(
+                try records(map), within: try map.optional("within"), isOfCaller: map.members["as"] != nil)
             return ["snapshot": opened.number.message, "position": opened.position.message]
         case RequestMethod.readSnapshot: return try await snapshots.read(try map("snapshot"), map)
         case RequestMethod.closeSnapshot:
@@ -136,5 +137,20 @@ struct WorkerRequests: Sendable {
                 .signInRequired, of: upstream.name, detail: "the worker names a caller whose call it does not answer")
         }
         return caller
+    }
+}
+
+extension Message.Request {
+    /// Whether it asks for what only the call in whose course it is asked has: the rights of its caller, its service, the
+    /// ages of its answer, the reads of its question.
+    func isOfCall(with snapshots: SnapshotHandles) -> Bool {
+        switch method {
+        case RequestMethod.age, RequestMethod.serviceEntity, RequestMethod.serviceField, RequestMethod.reseed: true
+        case RequestMethod.readSnapshot:
+            parameters["snapshot"] == RuleReads.snapshot.message
+                || (try? parameters["snapshot"].map { snapshots.isOfCaller(try Int(message: $0)) }) ?? false
+        case RequestMethod.upstream: parameters["caller"].map { !$0.isNull } ?? false
+        default: parameters["as"].map { !$0.isNull } ?? false
+        }
     }
 }

@@ -278,6 +278,42 @@ class Boundary(SabotageCase):
             "docs/adapter-boundary.md: [boundary] there is no public protocol `Timer`")
 
 
+class Messages(SabotageCase):
+    rule = "boundary"
+    source = "Sources/AdapterKit/AdapterKit/Time.swift"
+    message = "Sources/AdapterWorker/AdapterProtocol/Values/TimeValues.swift"
+
+    def setUp(self):
+        super().setUp()
+        self.fixture.write(
+            self.source,
+            "public struct Time {\n    public let hours: Int\n    public private(set) var zone = 1\n"
+            "    public var isNight: Bool { hours > 20 }\n    let secret: Int\n"
+            "    public struct Name {\n        public let text: String\n    }\n}\n")
+        self.fixture.write(
+            self.message,
+            'extension Time: MessageValue {\n    public var message: WireValue { .map(("hours", hours), ("zone", zone)) }\n\n'
+            '    public init(message: WireValue) {\n        self.init(map("hours"), map("zone"))\n    }\n}\n')
+
+    def test_a_structure_whose_properties_are_written_and_read_is_accepted(self):
+        self.assert_accepted()
+
+    def test_a_property_that_is_in_no_message_is_refused(self):
+        self.fixture.edit(self.source, "    let secret", "    public let minutes: Int\n    let secret")
+        self.assert_refused(
+            f"{self.source}:5: [boundary] `Time.minutes` is lost on the way to a worker: it is in no message")
+
+    def test_a_member_that_is_written_and_not_read_is_refused(self):
+        self.fixture.edit(self.message, 'map("zone"))\n', "1)\n")
+        self.assert_refused(f"{self.message}:1: [boundary] the member `zone` of `Time` is written and not read")
+
+    def test_a_structure_without_a_message_is_refused(self):
+        self.fixture.edit(self.source, "public struct Time {", "public struct Date {\n    public let day: Int\n}\npublic struct Time {")
+        self.assert_refused(
+            f"{self.source}:2: [boundary] `Date` does not cross to a worker: say how in Sources/AdapterWorker/AdapterProtocol/, "
+            "or why not in Tests/Checks/rules/boundary.py")
+
+
 class Surface(SabotageCase):
     rule = "surface"
     source = "Sources/AdapterKit/AdapterKit/Clock.swift"

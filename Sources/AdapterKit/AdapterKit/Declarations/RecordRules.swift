@@ -1,12 +1,15 @@
 /// What an adapter holds its records to beyond what their declarations can say: values that it alone understands,
 /// references to other records, what goes with a record that goes.
 ///
-/// Called within the transaction of every change that is made on a caller's behalf, through any interface: the generic
-/// resource, a batch, a device's push, the adapter's own operations and mounts. What an adapter writes on its own
-/// authority (``AdapterContext/records``) is its own business, as it is with row rules.
+/// Called for every change that is made on a caller's behalf, through any interface: the generic resource, a batch, a
+/// device's push, the adapter's own operations and mounts. What an adapter writes on its own authority
+/// (``AdapterContext/records``) is its own business, as it is with row rules.
 ///
-/// Both methods run while no other transaction writes, and may run more than once: they wait for nothing, keep nothing and change
-/// nothing by themselves. What they throw refuses the whole transaction; a ``PorticoError`` is returned to the caller.
+/// A library is called within the transaction, while no other transaction writes. A worker is called between transactions:
+/// its answer is used only in a transaction where each of its reads gives the same, and it is asked again otherwise. In
+/// both, the methods may run more than once, and for changes that are not made in the end: they wait for nothing, keep
+/// nothing and change nothing by themselves. What they throw refuses the whole transaction; a ``PorticoError`` is returned
+/// to the caller.
 public protocol RecordRules: Sendable {
     /// The change as it is to be made, and others that must be made before it.
     ///
@@ -17,10 +20,12 @@ public protocol RecordRules: Sendable {
     /// How many changes ``prepare(_:of:in:)`` may put before one change, and a hundred times as many before all changes of one
     /// transaction. More are refused with `request.limitExceeded`, and nothing of the transaction is made.
     ///
-    /// ``PreparedChange/maximumFirst`` where the rules do not say otherwise; in a worker it is always that.
+    /// ``PreparedChange/maximumFirst`` where the rules do not say otherwise. A worker whose rules say more than 1,000 is
+    /// refused when it declares itself.
     var maximumFirst: Int { get }
 
-    /// Called when all changes of the transaction are made, for each record that was created or changed and is there.
+    /// Called with what the transaction leaves when all of its changes are made, for each record that was created or changed
+    /// and is there.
     func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws
 }
 
@@ -66,7 +71,7 @@ public struct PreparedChange: Sendable, Equatable {
     private static let changesOfOneTransaction = 100
 }
 
-/// The transaction that rules are asked in. Valid only within their call.
+/// The transaction that rules are asked about. Valid only within their call.
 public struct RecordRuleContext {
     /// All of the adapter's records, without row rules, as the transaction has left them so far.
     public let snapshot: any RecordSnapshot

@@ -14,8 +14,10 @@ public protocol Adapter: Sendable {
     func handle(_ request: MountRequest) async throws -> MountResponse
 
     /// An error response in the shape of the mount's contract. The gateway asks for its own failures too. The
-    /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape. Called before
-    /// ``start(_:)`` has succeeded too, to say that the adapter is not available.
+    /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape.
+    ///
+    /// A library is asked before ``start(_:)`` has succeeded too, to say that the adapter is not available. A worker is
+    /// asked while it serves: where none runs, or it does not answer within a second, the response has the gateway's shape.
     func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse?
 
     /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
@@ -96,7 +98,8 @@ public struct AdapterContext: Sendable {
     public let upstream: (any Upstream)?
     /// The systems that the adapter's options name, the one of `upstream` included.
     public let upstreams: [UpstreamName: any Upstream]
-    /// What all adapters together add to services.
+    /// What all adapters together add to services. Always empty in a worker, which cannot reach other adapters' code: an
+    /// adapter that offers what others add runs as a library.
     public let serviceOperations: [any ServiceOperations]
     /// The adapter's records as they are created.
     public let changeFeed: any ChangeFeed

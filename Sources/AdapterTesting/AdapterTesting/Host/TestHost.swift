@@ -12,23 +12,32 @@ public struct TestHost: Sendable {
     private let access: Access
     private let accounts: MemoryAccounts
     private let upstream: (any Upstream)?
+    private let services: Services
     private let faults: RecordFaults?
+
+    /// What the host reaches people and its own store by.
+    private struct Services: Sendable {
+        let live: any LiveSignals
+        let push: any PushSender
+        let changeFeed: any ChangeFeed
+    }
 
     /// Declares, makes and starts the adapter. `access` is what the configuration's `access` says; nil: nothing.
     /// `accounts` are the names of those that the host knows; `upstream` is what `adapters.{name}.upstream` leads to, such
-    /// as a ``ScriptedUpstream``.
+    /// as a ``ScriptedUpstream``. The records in memory report no changes: `changeFeed` does.
     public init(
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration = AdapterConfiguration(),
         access: Access? = nil, withSamples: Bool = false, accounts: [String] = ["someone"],
-        upstream: (any Upstream)? = nil, clock: SettableClock = SettableClock(),
-        log: Log = .discarding
+        upstream: (any Upstream)? = nil, live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
+        changeFeed: any ChangeFeed = NoChangeFeed(), clock: SettableClock = SettableClock(), log: Log = .discarding
     ) async throws {
         let adapter = try module.make(configuration)
         let declaration = try module.declare(configuration)
         let records = try MemoryRecords(declaration, clock: clock)
         if withSamples { try await records.load(adapter.sampleRecords()) }
         try await self.init(
-            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), upstream, clock, log)
+            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), upstream,
+            Services(live: live, push: push, changeFeed: changeFeed), clock, log)
     }
 
     /// The same adapter made anew on a copy of this host's records: much faster than loading its samples again. Its accesses
@@ -37,13 +46,13 @@ public struct TestHost: Sendable {
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration, faults: RecordFaults? = nil
     ) async throws -> TestHost {
         try await TestHost(
-            module.make(configuration), declaration, access, records.copy(), accounts, upstream, clock,
-            .discarding, faults)
+            module.make(configuration), declaration, access, records.copy(), accounts, upstream, services,
+            clock, .discarding, faults)
     }
 
     private init(
         _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ access: Access, _ records: MemoryRecords,
-        _ accounts: MemoryAccounts, _ upstream: (any Upstream)?,
+        _ accounts: MemoryAccounts, _ upstream: (any Upstream)?, _ services: Services,
         _ clock: SettableClock, _ log: Log, _ faults: RecordFaults? = nil
     ) async throws {
         self.faults = faults
@@ -53,11 +62,12 @@ public struct TestHost: Sendable {
         self.records = records
         self.accounts = accounts
         self.upstream = upstream
+        self.services = services
         self.clock = clock
         try await adapter.start(
             AdapterContext(
                 records: Self.meeting(faults, records.unrestricted), accounts: accounts, log: log, clock: clock,
-                upstream: upstream))
+                live: services.live, push: services.push, upstream: upstream, changeFeed: services.changeFeed))
     }
 
     private static func meeting(_ faults: RecordFaults?, _ records: any RecordStore) -> any RecordStore {

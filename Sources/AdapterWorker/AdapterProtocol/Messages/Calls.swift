@@ -42,6 +42,8 @@ public struct DeclareResponse: MessageValue {
     public let declaration: AdapterDeclaration
     /// Whether the adapter has rules for its records, which are asked as questions.
     public let hasRules: Bool
+    /// Its rules' ``RecordRules/maximumFirst``. Nil: ``PreparedChange/maximumFirst``.
+    public let maximumFirst: Int?
     /// The names of each of its ``Adapter/serviceOperations``.
     public let services: [[String]]
     /// Records to show it with.
@@ -53,11 +55,12 @@ public struct DeclareResponse: MessageValue {
 
     /// Creates a response with these values.
     public init(
-        declaration: AdapterDeclaration, hasRules: Bool, services: [[String]], samples: [SampleRecords],
-        shapedErrors: [OperationName], answersErrors: Bool
+        declaration: AdapterDeclaration, hasRules: Bool, maximumFirst: Int? = nil, services: [[String]],
+        samples: [SampleRecords], shapedErrors: [OperationName], answersErrors: Bool
     ) {
         self.declaration = declaration
         self.hasRules = hasRules
+        self.maximumFirst = maximumFirst
         self.services = services
         self.samples = samples
         self.shapedErrors = shapedErrors
@@ -66,7 +69,8 @@ public struct DeclareResponse: MessageValue {
 
     public var message: WireValue {
         .map(
-            ("declaration", declaration.message), ("hasRules", hasRules.message), ("services", services.message),
+            ("declaration", declaration.message), ("hasRules", hasRules.message),
+            ("maximumFirst", maximumFirst?.message), ("services", services.message),
             ("samples", samples.message), ("shapedErrors", shapedErrors.message),
             ("answersErrors", answersErrors.message))
     }
@@ -75,6 +79,7 @@ public struct DeclareResponse: MessageValue {
         let map = try MessageMap(message)
         self.init(
             declaration: try map("declaration"), hasRules: try map("hasRules", default: false),
+            maximumFirst: try map.optional("maximumFirst"),
             services: try map("services", default: []), samples: try map("samples", default: []),
             shapedErrors: try map("shapedErrors", default: []),
             answersErrors: try map("answersErrors", default: false))

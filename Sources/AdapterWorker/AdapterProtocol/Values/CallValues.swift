@@ -42,14 +42,15 @@ extension Principal.Kind: MessageValue {
 
 extension OperationResult: MessageValue {
     public var message: WireValue {
-        switch (content, validators) {
-        case (let content, let validators): .map(("content", content.message), ("validators", validators?.message))
-        }
+        .map(
+            ("content", content.message), ("validators", validators?.message),
+            ("age", age == .zero ? nil : age.message))
     }
 
     public init(message: WireValue) throws {
         let map = try MessageMap(message)
-        self.init(try map("content"), validators: try map.optional("validators"))
+        self.init(
+            try map("content"), validators: try map.optional("validators"), age: try map("age", default: .zero))
     }
 }
 

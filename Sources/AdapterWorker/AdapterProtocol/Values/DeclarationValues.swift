@@ -530,7 +530,8 @@ extension MirrorSource: MessageValue {
         .map(
             ("entity", entity.message), ("upstream", upstream.message), ("reading", reading.message),
             ("writing", writing.message), ("honoursIdempotencyKeys", honoursIdempotencyKeys.message),
-            ("supportsRowsOfCallers", supportsRowsOfCallers.message), ("settings", settings.message))
+            ("supportsRowsOfCallers", supportsRowsOfCallers.message), ("derivedEntity", derivedEntity?.message),
+            ("settings", settings.message))
     }
 
     public init(message: WireValue) throws {
@@ -540,6 +541,7 @@ extension MirrorSource: MessageValue {
             writing: try map("writing", default: .none),
             honoursIdempotencyKeys: try map("honoursIdempotencyKeys", default: false),
             supportsRowsOfCallers: try map("supportsRowsOfCallers", default: false),
+            derivedEntity: try map.optional("derivedEntity"),
             settings: try map("settings", default: MirrorSettings()))
     }
 }
@@ -615,10 +617,16 @@ extension ConfigurationOption.ValueKind: MessageValue {
 }
 
 extension AdapterConfiguration: MessageValue {
-    public var message: WireValue { .map(("values", values.message), ("directory", directory.message)) }
+    public var message: WireValue {
+        .map(
+            ("values", values.message), ("directory", directory.message),
+            ("upstreamsOfCallers", upstreamsOfCallers.isEmpty ? nil : upstreamsOfCallers.message))
+    }
 
     public init(message: WireValue) throws {
         let map = try MessageMap(message)
-        self.init(try map("values"), directory: try map("directory", default: "."))
+        self.init(
+            try map("values"), directory: try map("directory", default: "."),
+            upstreamsOfCallers: try map("upstreamsOfCallers", default: []))
     }
 }
