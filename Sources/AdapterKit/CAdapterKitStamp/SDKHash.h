@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "b60d356c8d42b38acaff68afab61bb55dab0d28dd5bdbb361d07376a57d2827e"
+#define ADAPTERKIT_SDK_HASH "8692f52aff93fcdd82e843d694f3d43e19aa9bfc538c6b9a933504181bc31720"
