@@ -21,6 +21,7 @@ public final class HTTPUpstream: Upstream {
     private let circuits: CircuitBreakers
     private let budget: Mutex<RetryBudget>
     private let figures = Mutex(UpstreamFigures())
+    private let failureLog = Mutex(FailureLogLimit())
     private let random: @Sendable () -> UInt64
     private let log: Log
 
@@ -142,16 +143,20 @@ extension HTTPUpstream {
                 if ![.cancelled, .circuitOpen].contains(failure.kind) { figures.lastFailure = failure }
             }
             // Open circuits and full queues have a line of their own or a figure; one line a call would be a flood.
-            if ![.circuitOpen, .overloaded, .cancelled].contains(failure.kind) {
-                log.warning(
-                    "upstream call failed",
-                    [
-                        "upstream": .text(name.text), "kind": .text(failure.kind.rawValue),
-                        "address": .text(request.address.logged), "detail": .text(failure.detail),
-                    ])
-            }
+            if ![.circuitOpen, .overloaded, .cancelled].contains(failure.kind) { logFailure(failure, of: request) }
             throw failure
         }
+    }
+
+    private func logFailure(_ failure: UpstreamFailure, of request: UpstreamRequest) {
+        guard let omitted = failureLog.withLock({ $0.take(failure.kind, at: .now) }) else { return }
+        log.warning(
+            "upstream call failed",
+            [
+                "upstream": .text(name.text), "kind": .text(failure.kind.rawValue),
+                "address": .text(request.address.logged), "detail": .text(failure.detail),
+                "omitted": .count(omitted),
+            ])
     }
 
     /// The request's own deadline or the upstream's, and never later than the caller's.

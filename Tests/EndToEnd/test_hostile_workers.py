@@ -261,6 +261,15 @@ class Declarations(HostileTest):
                 self.assertEqual(checked.returncode, 1)
                 self.assertIn(limit, checked.stderr)
 
+    def test_a_program_that_does_not_say_what_it_declares_is_given_up(self):
+        declaration = self.program.with_name("hostile.declaration")
+        declaration.unlink()
+        # The program waits for somebody to write to it.
+        os.mkfifo(declaration)
+        checked = self.check()
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("it did not answer within", checked.stderr)
+
     def test_no_declaration_ends_the_gateway_without_a_reason(self):
         self.assertEqual(self.check().returncode, 0)
         served, refused, end = 0, 0, time.monotonic() + SECONDS

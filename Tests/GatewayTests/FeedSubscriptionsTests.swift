@@ -71,6 +71,23 @@ import Testing
         #expect(told(subscriptions.take(page(changes(6, lunch)))) == [])
     }
 
+    @Test func `an event loop that falls behind gets no more signals until it has written some`() {
+        let (loop, other) = (ObjectIdentifier(Int.self), ObjectIdentifier(String.self))
+        var backlog = SignalBacklog()
+        let half = SignalBacklog.maximum / 2
+        #expect(backlog.begin(half, on: loop) == true)
+        #expect(backlog.begin(half, on: loop) == true)
+        #expect(backlog.begin(1, on: loop) == false)
+        #expect(backlog.begin(1, on: other) == true)
+        backlog.end(half, on: loop)
+        #expect(backlog.begin(1, on: loop) == true)
+        backlog.end(half, on: loop)
+        backlog.end(1, on: loop)
+        // One to more streams than that goes out alone.
+        #expect(backlog.begin(10 * half, on: loop) == true)
+        #expect(backlog.begin(1, on: loop) == false)
+    }
+
     @Test func `who is back within the grace was never away`() {
         var list = PresenceList(grace: .seconds(5))
         let now = ContinuousClock.now

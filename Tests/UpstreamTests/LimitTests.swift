@@ -1,4 +1,5 @@
 import AdapterKit
+import Synchronization
 import Testing
 import Upstream
 import UpstreamStandIn
@@ -168,6 +169,28 @@ import UpstreamStandIn
         #expect(try await upstream.send(UpstreamRequest(.get, try address(server.address + "/quick"))).status == 200)
         await upstream.stop()
         await server.stop()
+    }
+
+    @Test func `calls that fail at once are logged once a second, with their number`() async throws {
+        let messages = Mutex<[LogMessage]>([])
+        let upstream = HTTPUpstream(
+            .loopback(["http://127.0.0.1:1"]), log: Log { message in messages.withLock { $0.append(message) } })
+        let elsewhere = UpstreamRequest(.get, try address("http://127.0.0.1:2/"))
+        func fail() async {
+            let failure = await #expect(throws: UpstreamFailure.self) { try await upstream.send(elsewhere) }
+            #expect(failure?.kind == .destinationRefused)
+        }
+        let begin = ContinuousClock.now
+        for _ in 0..<500 { await fail() }
+        let seconds = Int((ContinuousClock.now - begin) / .seconds(1))
+        let logged = messages.withLock { $0.count }
+        #expect((1...1 + seconds).contains(logged))
+        try await Task.sleep(for: .seconds(1))
+        await fail()
+        let last = messages.withLock { $0.last }
+        #expect(last?.text == "upstream call failed")
+        if seconds == 0 { #expect(last?.values.last == .init(key: "omitted", value: .count(499))) }
+        await upstream.stop()
     }
 
     @Test func `what a caller learns names the system, not where it is`() {

@@ -74,6 +74,28 @@ import Testing
         #expect(DeclarationCheck.problem(odd) == "a method of the mount m0 is not one to twenty capital letters")
     }
 
+    @Test func operationsAndPathsOfAllSOAPServicesTogetherAreBounded() throws {
+        let names = (0..<100).map { OperationName(unchecked: "op\($0)") }
+        func services(_ count: Int, operations: Int, paths: Int) throws -> [SOAPService] {
+            try (0..<count).map { number in
+                SOAPService(
+                    "S\(number)", namespace: "urn:s\(number)",
+                    paths: try (0..<paths).map { try #require(PathTemplate("/s\(number)/\($0)")) },
+                    operations: Array(names.prefix(operations)))
+            }
+        }
+        func problem(_ services: [SOAPService]) -> String? {
+            DeclarationCheck.problem(Self.declaration(operations: names, soap: services))
+        }
+        #expect(problem(try services(50, operations: 100, paths: 1)) == nil)
+        #expect(
+            problem(try services(51, operations: 100, paths: 1))
+                == "it has 5100 operations of SOAP services; at most 5000 are taken")
+        #expect(
+            problem(try services(11, operations: 1, paths: 100))
+                == "it has 1100 paths of SOAP services; at most 1000 are taken")
+    }
+
     @Test func rowRulesNameWhatIsThereAndAreNotDeep() {
         func problem(_ rule: RowRule) -> String? {
             DeclarationCheck.problem(

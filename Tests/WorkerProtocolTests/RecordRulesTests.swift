@@ -112,6 +112,30 @@ private func refusal(_ body: () async throws -> Void) async -> PorticoError? {
 }
 
 @Suite struct `Record rules in the process and in a worker` {
+    /// More than a worker's requests have places: each change waits for an answer in whose course the worker reads.
+    @Test func `answer changes of the worker's own calls, however many wait for them`() async throws {
+        try await RuledStore.with(isWorker: true) { ruled in
+            let worker = try #require(ruled.asked)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<100 {
+                    group.addTask {
+                        let caller = Principal.user("user\(number)")
+                        let call = Call(
+                            operation: "add", input: ["title": .string("T\(number)")], caller: caller,
+                            requestID: "\(number)", deadline: .now + .seconds(120),
+                            records: AdapterRecords(
+                                store: ruled.store, declaration: ruled.declaration, principal: caller),
+                            log: .discarding)
+                        let result = try await worker.handle(call)
+                        #expect(result.content == .value(.string("t\(number)")))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await ruled.own.count(nil, in: "tasks") == 100)
+        }
+    }
+
     @Test(arguments: [false, true])
     func `change what is written, see it with all that it comes with, and refuse it`(isWorker: Bool) async throws {
         try await RuledStore.with(isWorker: isWorker) { ruled in

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import portico
@@ -19,5 +20,21 @@ import Testing
         #expect(before.map { "\($0)" } == after.map { "\($0)" })
         let other = #expect(throws: (any Error).self) { try AdapterProgram(path, data: folder.path).adapter() }
         #expect(before.map { "\($0)" } != other.map { "\($0)" })
+    }
+
+    /// As those do that wait for programs, on a machine with fewer processors.
+    @Test func `many are asked at the same time`() {
+        let begun = Mutex(0)
+        let all = DispatchSemaphore(value: 0)
+        let count = 40
+        SideBySide.run(count) { _ in
+            let isLast = begun.withLock { begun in
+                begun += 1
+                return begun == count
+            }
+            if isLast { for _ in 0..<count { all.signal() } }
+            all.wait()
+        }
+        #expect(begun.withLock { $0 } == count)
     }
 }

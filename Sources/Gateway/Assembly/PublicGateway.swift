@@ -129,21 +129,33 @@ struct RouteCatalogue: Sendable {
 
     func routes() -> [Route] {
         adapters.flatMap { served in
-            served.declaration.endpoints.compactMap { declared in
-                endpoint(declared.kind, of: served).map { Route(declared.method, declared.path, $0) }
+            // A service may have many paths, and its definition is large.
+            var services: [String: SOAPServiceContext] = [:]
+            return served.declaration.endpoints.compactMap { declared in
+                endpoint(declared.kind, of: served, &services).map { Route(declared.method, declared.path, $0) }
             }
         }
     }
 
-    private func endpoint(_ kind: DeclaredEndpoint.Kind, of served: ServedAdapter) -> (any Endpoint)? {
+    private func context(
+        _ service: SOAPService, of served: ServedAdapter, _ known: inout [String: SOAPServiceContext]
+    ) -> SOAPServiceContext {
+        if let context = known[service.namespace], context.service == service { return context }
+        let context = SOAPServiceContext(service, of: served, services: services)
+        known[service.namespace] = context
+        return context
+    }
+
+    private func endpoint(
+        _ kind: DeclaredEndpoint.Kind, of served: ServedAdapter, _ known: inout [String: SOAPServiceContext]
+    ) -> (any Endpoint)? {
         switch kind {
         case .record(let action, let entity):
             record(action, EntityResource(served: served, entity: entity, services: services))
         case .operation(let operation, let binding):
             OperationEndpoint(served: served, operation: operation, binding: binding, services: services)
-        case .soapService(let service): SOAPEndpoint(SOAPServiceContext(service, of: served, services: services))
-        case .soapDescription(let service):
-            SOAPDescriptionEndpoint(SOAPServiceContext(service, of: served, services: services))
+        case .soapService(let service): SOAPEndpoint(context(service, of: served, &known))
+        case .soapDescription(let service): SOAPDescriptionEndpoint(context(service, of: served, &known))
         case .mount(let mount): MountEndpoint(served: served, mount: mount, services: services)
         case .liveFeed: nil
         case .mirrorRefresh(let entity):

@@ -13,6 +13,7 @@ final class FeedBroadcaster: Sendable {
     private let log: Log
     private let subscriptions = Mutex(FeedSubscriptions<FeedSink>())
     private let presence: Mutex<PresenceList>
+    private let backlog = Mutex(SignalBacklog())
     private let fanOut: CommitFanOut
 
     init(_ reader: FeedReader, store: any Store, settings: FeedSettings, log: Log) {
@@ -101,7 +102,17 @@ extension FeedBroadcaster {
                 if let limit, listeners.count > limit { continue }
                 for sink in listeners { sinks[ObjectIdentifier(sink)] = sink }
             }
-            for sink in sinks.values { sink.eventLoop?.execute { sink.deliver(signal: event) } }
+            var byLoop = DeliveriesByLoop<FeedSink>()
+            for sink in sinks.values {
+                if let loop = sink.eventLoop { byLoop.append(sink, on: loop) }
+            }
+            for (loop, sinks) in byLoop.all {
+                guard backlog.withLock({ $0.begin(sinks.count, on: ObjectIdentifier(loop)) }) else { continue }
+                loop.execute {
+                    for sink in sinks { sink.deliver(signal: event) }
+                    self.backlog.withLock { $0.end(sinks.count, on: ObjectIdentifier(loop)) }
+                }
+            }
         }
     }
 
@@ -167,6 +178,28 @@ extension FeedBroadcaster {
                 event.text, id: nil, data: ["user": .string(name), "online": .bool(isOnline)])
         else { return }
         signal(text, to: groups, except: name, atMost: settings.presenceListeners)
+    }
+}
+
+/// How much of the signals each event loop has not written yet. Signals are lost where there is too much: an event loop that falls
+/// behind would keep all its connections waiting. A state machine.
+struct SignalBacklog {
+    /// Signals of one event loop, counted once for each stream.
+    static let maximum = 4_096
+
+    private var pending: [ObjectIdentifier: Int] = [:]
+
+    /// False where the signal is lost. One that goes to more streams is taken where nothing else waits.
+    mutating func begin(_ streams: Int, on loop: ObjectIdentifier) -> Bool {
+        let before = pending[loop, default: 0]
+        guard before == 0 || before + streams <= Self.maximum else { return false }
+        pending[loop] = before + streams
+        return true
+    }
+
+    mutating func end(_ streams: Int, on loop: ObjectIdentifier) {
+        let left = pending[loop, default: 0] - streams
+        pending[loop] = left > 0 ? left : nil
     }
 }
 

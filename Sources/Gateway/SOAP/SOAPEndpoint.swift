@@ -17,7 +17,9 @@ struct SOAPServiceContext: Sendable {
         self.served = served
         self.service = service
         self.services = services
-        let declared = service.operations.compactMap { served.declaration.operation($0) }
+        let all = Dictionary(
+            served.declaration.operations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let declared = service.operations.compactMap { all[$0] }
         operations = Dictionary(declared.map { ($0.name.text, $0) }, uniquingKeysWith: { first, _ in first })
         definition = ServiceDefinition(
             service.name, namespace: service.namespace,

@@ -45,7 +45,9 @@ package struct DeclarationCheck {
         for entity in declaration.entities { try check(entity) }
         for operation in declaration.operations { try check(operation) }
         for mount in declaration.mounts { try check(mount) }
-        for service in declaration.soapServices { try check(service) }
+        let operations = Dictionary(
+            declaration.operations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        for service in declaration.soapServices { try check(service, operations) }
         for feed in declaration.liveFeeds { try check(feed) }
         if let problem = declaration.mirrorProblems.first { throw DeclarationProblem(problem) }
         for mirror in declaration.mirrors { try check(mirror) }
@@ -150,6 +152,11 @@ extension DeclarationCheck {
             ("mounts", declaration.mounts.count, Self.mostMounts),
             ("live feeds", declaration.liveFeeds.count, Self.mostEntities),
             ("SOAP services", declaration.soapServices.count, Self.mostMounts),
+            (
+                "operations of SOAP services", declaration.soapServices.map(\.operations.count).reduce(0, +),
+                Self.mostOperations
+            ),
+            ("paths of SOAP services", declaration.soapServices.map(\.paths.count).reduce(0, +), Self.mostNames),
             ("mirrors", declaration.mirrors.count, Self.mostEntities),
         ]
         guard let excess = counts.first(where: { $0.count > $0.most }) else { return }
@@ -377,7 +384,7 @@ extension DeclarationCheck {
     /// Namespaces that a description refers to itself.
     private static let foreignNamespaces = ["http://www.w3.org/", "http://schemas.xmlsoap.org/"]
 
-    private func check(_ service: SOAPService) throws {
+    private func check(_ service: SOAPService, _ operations: [OperationName: Operation]) throws {
         try require(service.name.isXMLName, "a SOAP service has a name that is not of letters, digits and `_-.`")
         let what = "the SOAP service \(service.name)"
         try require(
@@ -390,7 +397,7 @@ extension DeclarationCheck {
         }
         try require(!service.operations.isEmpty, "\(what) has no operations")
         for name in service.operations {
-            guard let operation = declaration.operation(name) else {
+            guard let operation = operations[name] else {
                 throw DeclarationProblem("\(what) names the operation \(name), which is not declared")
             }
             try require(operation.documentType == nil, "\(what) has the operation \(name), which answers documents")

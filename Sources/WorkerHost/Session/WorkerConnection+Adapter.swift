@@ -1,5 +1,6 @@
 import AdapterKit
 import AdapterProtocol
+import Synchronization
 
 extension WorkerConnection {
     public func start(_ context: AdapterContext) async throws {
@@ -54,6 +55,9 @@ extension WorkerConnection {
         do {
             let head = try read(MountHead.self, value, of: RequestMethod.mount)
             switch head.body.content {
+            case .bytes(let bytes) where bytes.count > Self.heldBody:
+                return MountResponse(
+                    head.status, headers: head.headers, body: .stream(HeldBody(bytes, whenDone: finish)))
             case .bytes(let bytes):
                 finish()
                 return MountResponse(head.status, headers: head.headers, body: .bytes(bytes))
@@ -72,6 +76,9 @@ extension WorkerConnection {
             throw error
         }
     }
+
+    /// Longer bodies that are no streams count as answers that have not ended until they were sent.
+    private static let heldBody = 256 << 10
 
     public func shapedError(
         _ error: PorticoError, status: Int, to failure: MountFailure
@@ -155,6 +162,35 @@ extension MountHeaders {
 
     fileprivate var withoutCredentials: MountHeaders {
         MountHeaders(fields.filter { !Self.credentials.contains($0.name.lowercased()) })
+    }
+}
+
+/// A body that is there, as a stream. `whenDone` is called once, when it was sent or is not wanted any more.
+private final class HeldBody: ByteStream {
+    /// Not the function itself: each use of one in a lock leaves it wrapped once more.
+    private struct Completion {
+        let whenDone: @Sendable () -> Void
+    }
+
+    private let piece: SingleChunkStream
+    private let completion: Mutex<Completion?>
+
+    init(_ bytes: [UInt8], whenDone: @escaping @Sendable () -> Void) {
+        piece = SingleChunkStream(bytes)
+        completion = Mutex(Completion(whenDone: whenDone))
+    }
+
+    deinit { cancel() }
+
+    func next() async throws -> [UInt8]? {
+        let bytes = try await piece.next()
+        if bytes == nil { cancel() }
+        return bytes
+    }
+
+    func cancel() {
+        piece.cancel()
+        completion.withLock { $0.take() }?.whenDone()
     }
 }
 

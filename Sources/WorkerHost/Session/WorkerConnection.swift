@@ -18,6 +18,9 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         var last = 0
         /// Requests to mounts whose answers have not ended.
         var mounts = 0
+        /// Requests that may take any time, by their method.
+        var longRequests: [String: Int] = [:]
+        var signalLimit = SignalLimit()
         var end: WorkerEnd?
         var waiters: [CheckedContinuation<WorkerEnd, Never>] = []
         /// Set where the host itself ends the connection for a reason that the connection does not know.
@@ -29,11 +32,15 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     private let state = Mutex(State())
     private let connection: Mutex<MessageConnection?>
     private let snapshots: SnapshotHandles
+    private let turns: RequestTurns
+    private let heldBodies: HeldBytes
 
     init(_ socket: Int32, limits: SessionLimits, log: @escaping Log.Sink) {
         self.log = log
         self.limits = limits
         snapshots = SnapshotHandles(limits.snapshots, time: limits.snapshotTime)
+        turns = RequestTurns(places: limits.requests, changes: limits.changesAtOnce)
+        heldBodies = HeldBytes(limit: limits.heldBodies)
         connection = Mutex(nil)
         let made = MessageConnection(socket: socket, limits: limits.connection, handler: self)
         connection.withLock { $0 = made }
@@ -72,6 +79,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         }
         connection.withLock { $0 = nil }
         snapshots.closeAll()
+        turns.close()
         for waiter in waiters { waiter.resume(returning: result) }
     }
 
@@ -167,7 +175,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         do {
             return try await connection.request(method, parameters) { sent in
                 number.withLock { $0 = sent }
-                self.state.withLock { ($0.scopes[sent], $0.last) = (scope, sent) }
+                self.state.withLock { ($0.scopes[sent], $0.last) = (scope.asked(for: method), sent) }
             }
         } catch let ended as ConnectionEnded {
             throw WorkerEnded(state.withLock { $0.end } ?? WorkerEnd(ended.end), wasSent: ended.wasSent)
@@ -217,14 +225,23 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
                 let message: LogMessage = try map("message")
                 CallContext.$current.withValue(scope?.context) { log(message) }
             case RequestMethod.signal:
+                let data: WireDictionary = try map("data")
+                guard isWithinLimit(data) else { return }
                 context?.live.signal(
-                    try map("event"), try map("data"), in: try map("group"), of: try map("feed"), from: try map("from"))
+                    try map("event"), data, in: try map("group"), of: try map("feed"), from: try map("from"))
             // An event of a later version.
             default: break
             }
         } catch {
             _ = violated("\(event): \(error)")
         }
+    }
+
+    private func isWithinLimit(_ signal: WireDictionary) -> Bool {
+        let size = WireValue.dictionary(signal).approximateSize
+        let (isTaken, omitted) = state.withLock { $0.signalLimit.take(size, at: .now) }
+        if let omitted { Log(log).warning("adapter signals too much", ["omittedSignals": .count(omitted)]) }
+        return isTaken
     }
 
     public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
@@ -237,9 +254,55 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
             throw PorticoError(.adapterUnavailable, "The call for which this request was made has ended.")
         }
         let answers = WorkerRequests(
-            scope: scope, context: context, connection: connection, snapshots: snapshots, limits: limits)
+            scope: scope, context: context, connection: connection, snapshots: snapshots, bodies: heldBodies,
+            limits: limits)
         return try await Self.$asking.withValue(self) {
-            try await scope.run { try await answers.respond(to: request) }
+            try await scope.run(as: .adapter(greeting.name)) {
+                try await serve(request, in: scope) { try await answers.respond(to: request) }
+            }
+        }
+    }
+
+    /// Requests that wait for something else than the store are not served in turns: they would keep those waiting that it takes
+    /// to end them, as the reads of an open snapshot are. They are few, or have limits where they wait.
+    private static let longRequests: Set<String> = [
+        RequestMethod.openSnapshot, RequestMethod.readSnapshot, RequestMethod.closeSnapshot, RequestMethod.created,
+        RequestMethod.push, RequestMethod.upstream,
+    ]
+
+    private func serve(
+        _ request: Message.Request, in scope: CallScope, _ body: () async throws -> WireValue
+    ) async throws -> WireValue {
+        let method = request.method
+        if scope.ruleReads == nil, Self.longRequests.contains(method) {
+            let limit = [RequestMethod.created: limits.polls, RequestMethod.push: limits.pushes][method]
+            guard let limit else { return try await body() }
+            try beginLongRequest(method, limit)
+            defer { state.withLock { $0.longRequests[method, default: 0] -= 1 } }
+            return try await body()
+        }
+        let changes = method == RequestMethod.apply ? request.parameters["changes"]?.arrayValue?.count ?? 0 : 0
+        guard changes <= limits.changes || scope.caller?.kind == .operator else {
+            throw PorticoError(
+                .requestLimitExceeded, "At most \(limits.changes) changes are made together.", target: "changes")
+        }
+        let earliest = ContinuousClock.now + limits.requestTime
+        return try await turns.serve(
+            scope: scope.hasOwnTurn ? request.scope : nil, changes: changes,
+            until: max(scope.context?.deadline ?? earliest, earliest),
+            cancel: { [weak self] in self?.connection.withLock { $0 }?.cancelServing(request.number) }, body)
+    }
+
+    private func beginLongRequest(_ method: String, _ limit: Int) throws(PorticoError) {
+        let isPossible = state.withLock { state in
+            guard state.longRequests[method, default: 0] < limit else { return false }
+            state.longRequests[method, default: 0] += 1
+            return true
+        }
+        guard isPossible else {
+            throw PorticoError(
+                .overloaded, "The adapter waits for too much.", retryAfter: 1,
+                logDetail: "more than \(limit) requests \(method) at once")
         }
     }
 
@@ -269,6 +332,8 @@ struct CallScope: Sendable {
     var service: (any ServiceRecords)?
     /// Of a question to the adapter's record rules.
     var ruleReads: RuleReads?
+    /// Whether a request of the worker may wait for this one, so that requests in its course cannot wait for that request.
+    private(set) var hasOwnTurn = false
     let identity: CallerIdentity
     let context: CallContext?
     let isOperatorTry: Bool
@@ -287,9 +352,20 @@ struct CallScope: Sendable {
         isOperatorTry = CallContext.isOperatorTry
     }
 
-    /// Runs the body as if in the task that has asked.
-    func run<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
-        try await CallerIdentity.$current.withValue(identity) {
+    /// Clients' calls come from outside. All else may be what comes of a worker's `apply`: questions to rules, changes of mirrors,
+    /// conflicts.
+    func asked(for method: String) -> CallScope {
+        guard method != RequestMethod.call, method != RequestMethod.mount else { return self }
+        var scope = self
+        scope.hasOwnTurn = true
+        return scope
+    }
+
+    /// Runs the body as if in the task that has asked. `adapter`: whose share it uses where no caller's work is the reason.
+    func run<Result: Sendable>(
+        as adapter: CallerIdentity, _ body: @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await CallerIdentity.$current.withValue(identity == .system ? adapter : identity) {
             try await CallContext.$current.withValue(context) {
                 try await CallContext.$isOperatorTry.withValue(isOperatorTry) { try await body() }
             }

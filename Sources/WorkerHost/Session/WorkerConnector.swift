@@ -4,13 +4,31 @@ import AdapterProtocol
 /// What one worker may use of the host.
 public struct SessionLimits: Sendable {
     /// Frames, requests, streams and queues of the connection.
-    public var connection = ConnectionLimits()
+    public var connection: ConnectionLimits = {
+        var limits = ConnectionLimits()
+        limits.requestMemory = 64 << 20
+        return limits
+    }()
+    /// Requests of the worker to the store and the accounts that are served at once. Further ones wait.
+    public var requests = 32
+    /// How long such a request may take, those in the course of a call at least until the call's deadline.
+    public var requestTime = Duration.seconds(30)
+    /// Changes of one `apply`: they keep all other writes waiting. An operator's call, an import for instance, may make more.
+    public var changes = 10_000
+    /// Changes that are under way at once, beyond one `apply`. Further ones wait.
+    public var changesAtOnce = 20_000
+    /// Requests for records as they are created, each of which every change wakes, and notes to devices at once; further ones are
+    /// refused.
+    public var polls = 64
+    public var pushes = 256
     /// Its adapter's share of the snapshots that all workers have open at once. Further ones wait.
     public var snapshots = SnapshotPermits(store: 8).share(of: "worker")
     /// How long a snapshot may be open that is read at once; one whose reads are streamed says itself how long.
     public var snapshotTime = Duration.seconds(5)
-    /// Bytes of a mounted request's or another system's body that are held for a worker at most.
+    /// Bytes of a body for another system that is held as a whole.
     public var body = 64 << 20
+    /// Bytes of all such bodies, and of such answers that the worker has not read yet. With so many, further ones are refused.
+    public var heldBodies = 128 << 20
     /// Requests to its mounts at once, the bodies of their answers included; further ones are refused with 503. Fewer than a
     /// connection has streams (``ConnectionLimits/streams``).
     public var mounts = 768

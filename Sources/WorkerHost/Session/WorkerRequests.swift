@@ -1,5 +1,6 @@
 import AdapterKit
 import AdapterProtocol
+import Synchronization
 
 /// Answers what a worker asks in the course of one call, or on its adapter's own behalf.
 struct WorkerRequests: Sendable {
@@ -7,6 +8,7 @@ struct WorkerRequests: Sendable {
     let context: AdapterContext
     let connection: MessageConnection
     let snapshots: SnapshotHandles
+    let bodies: HeldBytes
     let limits: SessionLimits
 
     func respond(to request: Message.Request) async throws -> WireValue {
@@ -100,11 +102,25 @@ struct WorkerRequests: Sendable {
             throw UpstreamFailure(.destinationRefused, of: name, detail: "the adapter's options do not name it")
         }
         let caller = try caller(map, of: upstream)
+        // Before anything is done.
+        try bodies.add(0)
         if isStreamed, case .stream(let number) = body.content {
             request.streamedBody = try connection.body(of: number)
         } else {
-            request.body = try await body.collected(over: connection, limit: limits.body)
+            let held = Mutex(0)
+            defer { bodies.remove(held.withLock { $0 }) }
+            request.body = try await body.collected(over: connection, limit: limits.body) { count in
+                try bodies.add(count)
+                held.withLock { $0 += count }
+            }
+            return try await send(request, for: caller, to: upstream, isWhole: isWhole)
         }
+        return try await send(request, for: caller, to: upstream, isWhole: isWhole)
+    }
+
+    private func send(
+        _ request: UpstreamRequest, for caller: Principal?, to upstream: any Upstream, isWhole: Bool
+    ) async throws -> WireValue {
         do {
             guard isWhole else {
                 let response = try await upstream.stream(request, for: caller)
@@ -113,8 +129,12 @@ struct WorkerRequests: Sendable {
                     MessageBody(.stream(connection.send(response.body))))
             }
             let response = try await upstream.send(request, for: caller)
+            // The call was made, so its answer is not refused.
+            let (bodies, count) = (bodies, response.body.count)
+            bodies.hold(count)
             return try head(
-                response.address, response.status, response.fields, .sending(response.body, over: connection))
+                response.address, response.status, response.fields,
+                .sending(response.body, over: connection) { bodies.remove(count) })
         } catch {
             // Where it failed before the body was sent, its sender does not know that it is not wanted.
             request.streamedBody?.cancel()

@@ -1,5 +1,4 @@
 import AdapterKit
-import Dispatch
 import Synchronization
 import WorkerHost
 
@@ -43,7 +42,7 @@ final class AdapterProgram: Sendable {
     /// Asks those that were not asked yet, side by side: one that hangs takes its time once, not for each that does. What is wrong
     /// with them is thrown by ``adapter()``. Blocks its thread.
     static func ask(_ programs: [AdapterProgram]) {
-        DispatchQueue.concurrentPerform(iterations: programs.count) { _ = try? programs[$0].adapter() }
+        SideBySide.run(programs.count) { _ = try? programs[$0].adapter() }
     }
 
     /// As a configuration can name it. Asks it the first time, and blocks its thread. Throws where it does not answer and

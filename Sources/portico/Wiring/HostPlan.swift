@@ -134,19 +134,41 @@ struct HostPlan {
         try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
         warnings += settings.upstreams.sorted { $0.key < $1.key }.compactMap { $1.addressWarning(resolved) }
-        let planned = try modules.compactMap { module in
-            do {
-                return try Self.plan(module, resolved, settings.upstreams, directory: directory, data: data)
-            } catch let error as CommandError {
-                try Self.leave(module.program, because: error, isStart: isStart)
-                throw WorkerUnavailable()
-            }
-        }
+        let planned = try Self.plan(
+            modules, resolved, settings.upstreams, directory: directory, data: data, isStart: isStart)
         adapters = try Self.atPathsOfTheirOwn(planned, settings.gateway, isStart: isStart)
         warnings += adapters.filter { $0.absent == nil }.compactMap { planned in
             guard resolved["adapters.\(planned.declaration.name).worker.sandbox"]?.text == "off" else { return nil }
             return "the program of the adapter \(planned.declaration.name) is not restricted: worker.sandbox is off"
         }
+    }
+
+    /// Programs are asked what they declare side by side: those that do not answer take their time together, and are left out at
+    /// once.
+    private static func plan(
+        _ modules: [ConfigurableAdapter], _ resolved: ResolvedConfiguration,
+        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, data: String, isStart: Bool
+    ) throws -> [PlannedAdapter] {
+        // What makes no sense is thrown below.
+        DescribedWorker.ask(
+            modules.compactMap { module in
+                guard let worker = module.described, isEnabled(module, resolved) else { return nil }
+                let inputs = try? inputs(of: module, resolved, upstreams, directory: directory, data: data)
+                return inputs.map { (worker, $0.configuration, $0.worker) }
+            })
+        var planned: [PlannedAdapter] = []
+        var isComplete = true
+        for module in modules {
+            do {
+                let adapter = try plan(module, resolved, upstreams, directory: directory, data: data)
+                if let adapter { planned.append(adapter) }
+            } catch let error as CommandError {
+                try leave(module.program, because: error, isStart: isStart)
+                isComplete = false
+            }
+        }
+        guard isComplete else { throw WorkerUnavailable() }
+        return planned
     }
 
     /// Throws the error where the program cannot be left out.
@@ -188,15 +210,34 @@ struct HostPlan {
         guard errors.isEmpty else { throw ConfigurationErrors(errors) }
     }
 
+    private static func isEnabled(_ module: ConfigurableAdapter, _ resolved: ResolvedConfiguration) -> Bool {
+        resolved["adapters.\(module.name).enabled"]?.flag ?? true
+    }
+
+    private static func upstreamsOfCallers(_ upstreams: [UpstreamName: UpstreamPlan]) -> Set<UpstreamName> {
+        Set(upstreams.filter(\.value.actsForCallers).keys)
+    }
+
+    /// What an adapter is made with.
+    private static func inputs(
+        of module: ConfigurableAdapter, _ resolved: ResolvedConfiguration,
+        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, data: String
+    ) throws -> (configuration: AdapterConfiguration, worker: WorkerSettings) {
+        let configuration = AdapterConfiguration(
+            options(of: module, resolved), directory: directory, upstreamsOfCallers: upstreamsOfCallers(upstreams))
+        let isAsked = module.program != nil && module.absence == nil
+        let worker =
+            isAsked
+            ? try WorkerSettings(of: module.name, resolved, data: data, directory: directory) : WorkerSettings()
+        return (configuration, worker)
+    }
+
     private static func plan(
         _ module: ConfigurableAdapter, _ resolved: ResolvedConfiguration,
         _ upstreams: [UpstreamName: UpstreamPlan], directory: String, data: String
     ) throws -> PlannedAdapter? {
+        guard isEnabled(module, resolved) else { return nil }
         let path = "adapters.\(module.name)"
-        guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
-        let ofCallers = Set(upstreams.filter(\.value.actsForCallers).keys)
-        let configuration = AdapterConfiguration(
-            options(of: module, resolved), directory: directory, upstreamsOfCallers: ofCallers)
         var named = try Self.upstreams(of: module, resolved, upstreams)
         if let upstream = module.upstream {
             guard upstreams[upstream.name] != nil else {
@@ -206,9 +247,8 @@ struct HostPlan {
             }
             named["upstream"] = upstream.name
         }
-        let worker =
-            module.program == nil || module.absence != nil
-            ? WorkerSettings() : try WorkerSettings(of: module.name, resolved, data: data, directory: directory)
+        let ofCallers = upstreamsOfCallers(upstreams)
+        let (configuration, worker) = try inputs(of: module, resolved, upstreams, directory: directory, data: data)
         do {
             let declaration = try module.declare(configuration, worker)
             if let problem = declaration.mirrorProblems.first {
@@ -490,6 +530,8 @@ struct ConfigurableAdapter {
     let workerLog: WorkerLog?
     /// Of one that is a program.
     let program: AdapterProgram?
+    /// Of a program that is not left out.
+    let described: DescribedWorker?
     /// Why its program is left out; nil: it is not, or there is none.
     let absence: String?
 
@@ -502,6 +544,7 @@ struct ConfigurableAdapter {
         declare = { configuration, _ in try module.declare(configuration) }
         make = { configuration, _ in try module.make(configuration) }
         (connection, connectionText, workerLog, program, absence) = (nil, nil, nil, nil, nil)
+        described = nil
     }
 
     /// One whose program is left out: what it declared last, and what stands for it. Its options are not known.
@@ -510,7 +553,7 @@ struct ConfigurableAdapter {
         options = []
         declare = { _, _ in declaration }
         make = { _, _ in adapter }
-        (connection, connectionText, workerLog) = (nil, nil, nil)
+        (connection, connectionText, workerLog, described) = (nil, nil, nil, nil)
         (self.program, absence) = (program, program.absence)
     }
 
@@ -521,7 +564,7 @@ struct ConfigurableAdapter {
         declare = { try described.description(with: $0, $1).declaration }
         make = { worker.adapter(try described.description(with: $0, $1), $0, $1, log: log) }
         (connection, connectionText, absence) = (nil, nil, nil)
-        self.program = program
+        (self.program, self.described) = (program, described)
         workerLog = log
     }
 
@@ -534,7 +577,7 @@ struct ConfigurableAdapter {
         }
         self.connection = connection
         connectionText = text
-        (workerLog, program, absence) = (nil, nil, nil)
+        (workerLog, program, described, absence) = (nil, nil, nil, nil)
     }
 
     /// Where a connection file says what an option would.

@@ -118,11 +118,22 @@ struct WorkerPlugin: Sendable {
     ) async throws -> Answer {
         defer { process.kill() }
         do {
+            let deadline = ContinuousClock.now + patience
             let session = try await WorkerConnector(configuration: nil) { _ in }.open(
-                process.socket, deadline: .now + patience)
-            let answer = try await body(session)
-            session.close()
-            return answer
+                process.socket, deadline: deadline)
+            defer { session.close() }
+            return try await withThrowingTaskGroup(of: Answer?.self) { group in
+                group.addTask { try await body(session) }
+                group.addTask {
+                    try await Task.sleep(until: deadline)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                guard let answer = try await group.next() ?? nil else {
+                    throw WorkerEnded(.handshakeTimeout, wasSent: true)
+                }
+                return answer
+            }
         } catch let ended as WorkerEnded {
             // It may be about to end by itself, with a status that says why.
             let killing = Task {
@@ -185,20 +196,58 @@ struct WorkerPlugin: Sendable {
     }
 }
 
-/// What a worker has answered to one configuration. A plan asks twice for it: for the declaration, and for the adapter.
+/// What a worker has answered to one configuration, a failure too. A plan asks twice for it: for the declaration, and for the
+/// adapter.
 final class DescribedWorker: Sendable {
+    private struct Answer {
+        let configuration: AdapterConfiguration
+        let settings: WorkerSettings
+        let result: Result<WorkerDescription, any Error>
+    }
+
     private let worker: WorkerPlugin
-    private let known = Mutex<(AdapterConfiguration, WorkerSettings, WorkerDescription)?>(nil)
+    private let known = Mutex<Answer?>(nil)
 
     init(_ worker: WorkerPlugin) { self.worker = worker }
+
+    /// Asks each, side by side. Blocks its thread.
+    static func ask(_ workers: [(DescribedWorker, AdapterConfiguration, WorkerSettings)]) {
+        SideBySide.run(workers.count) { position in
+            let (worker, configuration, settings) = workers[position]
+            _ = try? worker.description(with: configuration, settings)
+        }
+    }
 
     func description(
         with configuration: AdapterConfiguration, _ settings: WorkerSettings
     ) throws -> WorkerDescription {
-        if let known = known.withLock({ $0 }), (known.0, known.1) == (configuration, settings) { return known.2 }
-        let description = try worker.describe(configuration, settings)
-        known.withLock { $0 = (configuration, settings, description) }
-        return description
+        if let known = known.withLock({ $0 }), (known.configuration, known.settings) == (configuration, settings) {
+            return try known.result.get()
+        }
+        let result = Result { try worker.describe(configuration, settings) }
+        known.withLock { $0 = Answer(configuration: configuration, settings: settings, result: result) }
+        return try result.get()
+    }
+}
+
+/// Work that waits, all of it at the same time.
+enum SideBySide {
+    /// Calls the body with each number, on a thread for each: those of a queue are as few as there are processors. Blocks its thread
+    /// until all have returned.
+    static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        guard count > 1 else {
+            if count == 1 { body(0) }
+            return
+        }
+        let group = DispatchGroup()
+        for number in 0..<count {
+            group.enter()
+            Thread {
+                body(number)
+                group.leave()
+            }.start()
+        }
+        group.wait()
     }
 }
 

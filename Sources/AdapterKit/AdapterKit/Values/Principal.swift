@@ -51,13 +51,13 @@ public struct Principal: Sendable, Hashable {
 }
 
 /// Whose share of what is scarce a piece of work uses: a signed-in caller by its name, an anonymous one by its network
-/// address, the gateway itself.
+/// address, an adapter's program for what it does on its own behalf, the gateway itself.
 ///
 /// The gateway binds ``current`` around every request, so that it reaches whatever limits work by caller (the store's
 /// long reads, requests that are answered later) through every adapter and plugin. It authorizes nothing.
 public struct CallerIdentity: Sendable, Hashable {
     private enum Kind: Hashable {
-        case system, account, address
+        case system, account, address, adapter
     }
 
     private let kind: Kind
@@ -71,6 +71,11 @@ public struct CallerIdentity: Sendable, Hashable {
 
     /// `network`: an address, or the network that counts as one.
     public static func address(_ network: String) -> CallerIdentity { CallerIdentity(kind: .address, name: network) }
+
+    /// What an adapter's program asks for that no caller waits for.
+    public static func adapter(_ name: AdapterName) -> CallerIdentity {
+        CallerIdentity(kind: .adapter, name: name.text)
+    }
 
     /// Of the task at hand, and of the tasks that it starts.
     @TaskLocal public static var current = CallerIdentity.system

@@ -50,15 +50,26 @@ public struct CBORDecoder {
     public static func value(
         of bytes: UnsafeBufferPointer<UInt8>, limits: CBORLimits = CBORLimits()
     ) throws -> WireValue {
-        var decoder = CBORDecoder(bytes, limits)
-        let value = try decoder.item(depth: 0)
-        guard decoder.position == bytes.count else { throw MessageError("something follows the CBOR item") }
-        return value
+        try measured(bytes, limits: limits).value
     }
 
     /// The one item that the bytes are.
     public static func value(of bytes: [UInt8], limits: CBORLimits = CBORLimits()) throws -> WireValue {
         try bytes.withUnsafeBufferPointer { try value(of: $0, limits: limits) }
+    }
+
+    /// What an item takes in memory beside its bytes, roughly: a value, its key, and its part of what holds it.
+    private static let memoryOfItem = 48
+
+    /// As ``value(of:limits:)``, with about the bytes that the value takes in memory. They may be many times those of the item: a
+    /// `null` has one byte.
+    static func measured(
+        _ bytes: UnsafeBufferPointer<UInt8>, limits: CBORLimits
+    ) throws -> (value: WireValue, memory: Int) {
+        var decoder = CBORDecoder(bytes, limits)
+        let value = try decoder.item(depth: 0)
+        guard decoder.position == bytes.count else { throw MessageError("something follows the CBOR item") }
+        return (value, bytes.count + decoder.items * memoryOfItem)
     }
 
     /// Items that memory is taken for before they are read: each of many levels may claim to hold all that follows.

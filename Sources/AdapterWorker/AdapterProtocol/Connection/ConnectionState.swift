@@ -8,6 +8,9 @@ public struct ConnectionLimits: Sendable {
     public var values = CBORLimits()
     /// Requests under way at most, in each direction.
     public var requests = 4_096
+    /// About the bytes in memory that the parameters of the other side's requests under way may have, each until its response.
+    /// With so many, further requests are refused with `server.overloaded`; the last one before may exceed it.
+    public var requestMemory = Int.max
     /// Streams open at most, in each direction.
     public var streams = 1_024
     /// Bytes that wait to be sent at most. A peer that does not read for so long is given up.
@@ -46,6 +49,8 @@ struct ConnectionState {
         /// A response that is not waited for any more, and has these members.
         case ignore(WireDictionary?)
         case serve(Message.Request)
+        /// A request for which there is no memory.
+        case refuse(Message.Request)
         case cancel(Int)
         case report(String, scope: Int?, WireDictionary)
         case deliver(stream: Int, [UInt8], isNew: Bool)
@@ -60,7 +65,9 @@ struct ConnectionState {
     /// Requests of this side; false: its response is not waited for any more.
     private var waiting: [Int: Bool] = [:]
     private var lastServed = 0
-    private var serving: Set<Int> = []
+    /// The other side's requests under way, with what their parameters take in memory.
+    private var serving: [Int: Int] = [:]
+    private var servingMemory = 0
     private var lastStream = 0
     /// This side's streams, with the bytes that may still be sent.
     private var credits: [Int: Int] = [:]
@@ -89,7 +96,7 @@ struct ConnectionState {
     }
 
     /// A request of the other side was answered.
-    mutating func served(_ number: Int) { serving.remove(number) }
+    mutating func served(_ number: Int) { servingMemory -= serving.removeValue(forKey: number) ?? 0 }
 
     /// The number of a new stream of this side; nil where there are too many.
     mutating func beginStream() -> Int? {
@@ -141,15 +148,16 @@ struct ConnectionState {
         return taken + bytes
     }
 
-    mutating func receive(_ message: Message) -> Action {
+    /// `memory`: about the bytes that the message takes.
+    mutating func receive(_ message: Message, memory: Int = 0) -> Action {
         switch message {
-        case .request(let request): return serve(request)
+        case .request(let request): return serve(request, memory)
         case .response(let number, let result):
             guard let isWaiting = waiting.removeValue(forKey: number) else {
                 return .end("a response to no request (\(number))")
             }
             return isWaiting ? .resume(number, result) : .ignore((try? result.get())?.dictionaryValue)
-        case .cancel(let number): return serving.contains(number) ? .cancel(number) : .nothing
+        case .cancel(let number): return serving[number] == nil ? .nothing : .cancel(number)
         case .event(let name, let scope, let parameters): return .report(name, scope: scope, parameters)
         case .data(let stream, let bytes): return deliver(stream, bytes)
         case .end(let stream, let error):
@@ -165,11 +173,16 @@ struct ConnectionState {
         }
     }
 
-    private mutating func serve(_ request: Message.Request) -> Action {
+    private mutating func serve(_ request: Message.Request, _ memory: Int) -> Action {
         guard request.number > lastServed else { return .end("the number of a request is used twice") }
         guard serving.count < limits.requests else { return .end("more than \(limits.requests) requests at once") }
         lastServed = request.number
-        serving.insert(request.number)
+        // Not what is under way and this one together: a large one is taken where there is little else. `ping` is answered at once.
+        guard servingMemory < limits.requestMemory || request.method == RequestMethod.ping else {
+            return .refuse(request)
+        }
+        serving[request.number] = memory
+        servingMemory += memory
         return .serve(request)
     }
 

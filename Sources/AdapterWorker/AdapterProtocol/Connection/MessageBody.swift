@@ -5,6 +5,8 @@ import Synchronization
 public struct MessageBody: MessageValue, Sendable {
     /// The longest body that stands in a message, in bytes.
     public static let inlineMaximum = 256 << 10
+    /// The longest body in a message that is read, in bytes: nothing but the message's end bounds for how long it is held.
+    public static let acceptedInline = 1 << 20
 
     /// A body.
     public enum Content: Sendable {
@@ -29,6 +31,9 @@ public struct MessageBody: MessageValue, Sendable {
 
     public init(message: WireValue) throws {
         if case .data(let bytes) = message {
+            guard bytes.count <= Self.acceptedInline else {
+                throw MessageError("a body of \(bytes.count) bytes that is no stream, more than \(Self.acceptedInline)")
+            }
             self.init(.bytes(bytes))
         } else {
             self.init(.stream(try MessageMap(message)("stream")))
@@ -43,14 +48,23 @@ public struct MessageBody: MessageValue, Sendable {
         return number
     }
 
-    /// A body that the other side is to get: a long one by pieces.
-    public static func sending(_ bytes: [UInt8], over connection: MessageConnection) throws -> MessageBody {
-        guard bytes.count > inlineMaximum else { return MessageBody(.bytes(bytes)) }
-        return MessageBody(.stream(try connection.send(SingleChunkStream(bytes))))
+    /// A body that the other side is to get: a long one by pieces. `whenDone` is called once, when the bytes are not needed for it
+    /// any more.
+    public static func sending(
+        _ bytes: [UInt8], over connection: MessageConnection, whenDone: @escaping @Sendable () -> Void = {}
+    ) throws -> MessageBody {
+        guard bytes.count > inlineMaximum else {
+            whenDone()
+            return MessageBody(.bytes(bytes))
+        }
+        return MessageBody(.stream(try connection.send(SingleChunkStream(bytes), whenDone: whenDone)))
     }
 
-    /// All of a body that the other side sends, of at most `limit` bytes.
-    public func collected(over connection: MessageConnection, limit: Int) async throws -> [UInt8] {
+    /// All of a body that the other side sends, of at most `limit` bytes. `willHold` is called with the bytes of each piece of a
+    /// stream before they are added; what it throws ends the stream.
+    public func collected(
+        over connection: MessageConnection, limit: Int, willHold: (Int) throws -> Void = { _ in }
+    ) async throws -> [UInt8] {
         switch content {
         case .bytes(let bytes): return bytes
         case .stream(let number):
@@ -60,6 +74,10 @@ public struct MessageBody: MessageValue, Sendable {
                 guard bytes.count <= limit - piece.count else {
                     stream.cancel()
                     throw PorticoError(.requestTooLarge, "The body is too large.")
+                }
+                do { try willHold(piece.count) } catch {
+                    stream.cancel()
+                    throw error
                 }
                 bytes += piece
             }

@@ -467,8 +467,8 @@ public final class MessageConnection: Sendable {
         while true {
             guard frames.fill({ socket.read(into: $0) }) > 0 else { return end(.disconnected) }
             do {
-                while let value = try frames.next({ try CBORDecoder.value(of: $0, limits: limits.values) }) {
-                    guard receive(try Message(message: value)) else { return }
+                while let (value, memory) = try frames.next({ try CBORDecoder.measured($0, limits: limits.values) }) {
+                    guard receive(try Message(message: value), memory: memory) else { return }
                 }
             } catch {
                 return end(.violation("\(error)"))
@@ -477,10 +477,10 @@ public final class MessageConnection: Sendable {
     }
 
     /// False where the connection has ended.
-    private func receive(_ message: Message) -> Bool {
+    private func receive(_ message: Message, memory: Int) -> Bool {
         let effect = state.withLock { state -> (@Sendable () -> Void)? in
             if state.end != nil { return nil }
-            return self.effect(of: state.machine.receive(message), &state)
+            return self.effect(of: state.machine.receive(message, memory: memory), &state)
         }
         guard let effect else { return false }
         effect()
@@ -502,6 +502,12 @@ public final class MessageConnection: Sendable {
             let handler = state.handler
             state.tasks[request.number] = Task { await self.serve(request, handler) }
             return {}
+        case .refuse(let request):
+            let refusal = PorticoError(.overloaded, "Too much is asked for at once.", retryAfter: 1)
+            return {
+                self.discardBody(of: request.parameters)
+                self.answer(request.number, .failure(CrossingError(refusal)))
+            }
         case .cancel(let number):
             let task = state.tasks[number]
             return { task?.cancel() }
@@ -529,6 +535,9 @@ public final class MessageConnection: Sendable {
         case .end(let reason): return { self.end(.violation(reason)) }
         }
     }
+
+    /// Cancels what is done about one of the other side's requests. Its response is sent all the same.
+    public func cancelServing(_ number: Int) { state.withLock { $0.tasks[number] }?.cancel() }
 
     /// False where too many streams have come that were not read.
     private func addIncoming(_ number: Int, _ state: inout State) -> Bool {
