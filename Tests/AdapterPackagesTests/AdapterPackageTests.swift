@@ -42,7 +42,9 @@ import Testing
         let (signed, unsigned) = (try folder.package(signer: signer), try folder.package("1.3.0"))
         #expect(try AdapterPackage(signed).signer == signer.publicKey)
         #expect(try AdapterPackage(signed, trusting: [other.publicKey, signer.publicKey]).signer == signer.publicKey)
-        #expect(refusal { try AdapterPackage(signed, trusting: [other.publicKey]) }?.contains("not in packages.trustedKeys") == true)
+        #expect(
+            refusal { try AdapterPackage(signed, trusting: [other.publicKey]) }?.contains("not in packages.trustedKeys")
+                == true)
         #expect(refusal { try AdapterPackage(unsigned, trusting: [signer.publicKey]) }?.contains("not signed") == true)
     }
 
