@@ -93,7 +93,7 @@ extension DatabaseQueue {
     }
 }
 
-/// Lets SQLite ask a control every so often while a statement works.
+/// Lets SQLite ask a control every so often while a statement works, and its functions too.
 final class StatementWatch {
     /// Of SQLite's virtual machine, well below a millisecond of them.
     private static let steps: Int32 = 20_000
@@ -105,6 +105,8 @@ final class StatementWatch {
     }
 
     func begin(on database: Database) {
+        let control = control
+        FunctionWork.of(database)?.begin { try control.check() }
         sqlite3_progress_handler(
             database.sqliteConnection, Self.steps,
             { context in
@@ -120,6 +122,7 @@ final class StatementWatch {
     }
 
     func end(on database: Database) {
+        FunctionWork.of(database)?.end()
         sqlite3_progress_handler(database.sqliteConnection, 0, nil, nil)
     }
 }

@@ -18,9 +18,7 @@ extension ExpressionCompiler {
         let kind = signature.result ?? values[0].kind
         let parts = values.map(\.fragment)
         switch function {
-        case .contains: return TypedSQL(.build("(instr($, $) > 0)", parts), kind)
         case .length: return TypedSQL(.build("length($)", parts), kind)
-        case .indexOf: return TypedSQL(.build("(instr($, $) - 1)", parts), kind)
         case .concatenate: return TypedSQL(.balanced(parts, " || "), kind)
         case .bits: return TypedSQL(.build("($ & $)", parts), kind)
         case .negate where kind != .decimal: return TypedSQL(.build("(-$)", parts), kind)
