@@ -59,6 +59,15 @@ import Testing
         #expect(Pattern.compiled("(a{1000}){4}a{96}") == nil)
     }
 
+    @Test func `a class of one character named often is one range`() throws {
+        let pattern = try #require(Pattern.compiled("^[\(String(repeating: "a", count: 4_000))b-dz]$"))
+        #expect(pattern.program.contains(.one(CharacterSet(ranges: [0x61...0x64, 0x7A...0x7A]))))
+        for (text, isMatch) in [("a", true), ("d", true), ("z", true), ("e", false), ("", false)] {
+            #expect(pattern.matches(text) == isMatch)
+        }
+        #expect(Pattern.compiled(String(repeating: "a?", count: Pattern.maximumBytes / 2 + 1)) == nil)
+    }
+
     @Test func `more patterns than are kept mean the same`() {
         for number in 0..<200 { #expect(Pattern.compiled("^\(number)$")?.matches("\(number)") == true) }
     }

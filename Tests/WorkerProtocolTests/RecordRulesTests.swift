@@ -393,6 +393,31 @@ private func refusal(_ body: () async throws -> Void) async -> PorticoError? {
         }
     }
 
+    @Test func `read no more often than so for one change`() async throws {
+        try await RuledStore.with(isWorker: true) { ruled in
+            let ann = ruled.seen(by: "ann")
+            let error = await refusal {
+                _ = try await ann.apply([RecordChange("notes", .create("often", ["text": "1001"]))])
+            }
+            #expect(error?.code == .requestLimitExceeded)
+            _ = try await ann.apply([RecordChange("notes", .create("often", ["text": "500"]))])
+        }
+    }
+
+    @Test func `hold up no write with a read that ends outside of the transaction alone`() async throws {
+        try await RuledStore.with(isWorker: true) { ruled in
+            let ann = ruled.seen(by: "ann")
+            let error = await refusal { _ = try await ann.apply([ruled.task("endless")]) }
+            #expect(error?.code == .requestLimitExceeded)
+            // Nothing of it is made, not even beside a change that is in order.
+            let both = await refusal { _ = try await ann.apply([ruled.task("one"), ruled.task("endless")]) }
+            #expect(both?.code == .requestLimitExceeded)
+            #expect(try await ruled.own.count(nil, in: "tasks") == 0)
+            _ = try await ann.apply([ruled.task("two")])
+            #expect(try await ruled.own.count(nil, in: "tasks") == 1)
+        }
+    }
+
     @Test func `judge what a call of the worker writes`() async throws {
         try await RuledStore.with(isWorker: true) { ruled in
             let worker = try #require(ruled.asked)

@@ -79,6 +79,7 @@ struct TaskRules: RecordRules {
             let text = fields["text"]?.stringValue ?? ""
             let named = try RecordID(text).flatMap { try writing.snapshot.record($0, in: "notes") }
             if id == "much" { for _ in 0..<8 { _ = try writing.snapshot.query(Query(), in: "notes") } }
+            if id == "often" { for _ in 0..<(Int(text) ?? 0) { _ = try writing.snapshot.record("x", in: "notes") } }
             if id == "crowd" {
                 let first = (0..<(Int(text) ?? 0)).map {
                     RecordChange("lists", .create(RecordID(unchecked: "l\($0)"), [:]))
@@ -105,9 +106,26 @@ struct TaskRules: RecordRules {
         guard let list = record["list"].stringValue.flatMap({ RecordID($0) }),
             try writing.snapshot.record(list, in: "lists") != nil
         else { throw PorticoError(.requestInvalid, "There is no such list.", target: "list") }
+        if record["title"] == "endless" { try countWithoutEnd(from: record, in: writing) }
         guard try writing.snapshot.record(record.id, in: "tasks") == record else {
             throw PorticoError(.serverInternal, "The snapshot has not what was written.")
         }
+        try checkOpen(record, in: writing)
+    }
+
+    /// Counts on from the task, which is there in the transaction alone.
+    private func countWithoutEnd(from task: Record, in writing: RecordRuleContext) throws {
+        let start = Relation(
+            .records("tasks", as: 1), where: .same(.field(1, "id"), .value(.string(task.id.text))),
+            columns: [.value(1)])
+        let step = Relation(.found(as: 2), columns: [.arithmetic(.add, .output(2, 0), .value(1))])
+        let count = Relation(
+            .recursion(Recursion(from: start, step: step), as: 3),
+            columns: [.aggregate(.count, nil, isDistinct: false)])
+        _ = try writing.snapshot.rows(count)
+    }
+
+    private func checkOpen(_ record: Record, in writing: RecordRuleContext) throws {
         let open = Filter.all([.compare("owner", .equal, record["owner"]), .compare("isOpen", .equal, true)])
         guard try writing.snapshot.count(open, in: "tasks") <= Self.maximumOpen else {
             throw PorticoError(.recordConflict, "At most \(Self.maximumOpen) tasks are open.", target: "isOpen")

@@ -113,6 +113,7 @@ package struct StoreFile {
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA trusted_schema = OFF")
             try database.execute(sql: "PRAGMA cache_size = -\(cacheKilobytes)")
+            sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_LENGTH, Self.longestValue)
             try RelationFunctions.register(on: database)
         }
         return configuration
@@ -122,4 +123,6 @@ package struct StoreFile {
     private static let busySeconds = 5.0
     private static let cacheKilobytes = 8_192
     private static let keptLogBytes = 64 << 20
+    /// Bytes of a value or a row. Texts that are put together from each other grow by their product.
+    private static let longestValue: Int32 = 256 << 20
 }

@@ -15,7 +15,7 @@ enum GeographyFunctions {
         },
         .strict("intersects", 2) { arguments in
             guard let left = try geometry(arguments, 0), let right = try geometry(arguments, 1) else { return .null }
-            return .flag(GeoPolygons(left).intersects(GeoPolygons(right)))
+            return .flag(try GeoPolygons(left).intersects(GeoPolygons(right), spend: arguments.spend))
         },
     ]
 
@@ -79,10 +79,23 @@ struct GeoPolygons {
         (value.arrayValue ?? []).compactMap { GeographyPoint($0) }
     }
 
-    /// Whether the two have a point in common.
-    func intersects(_ other: GeoPolygons) -> Bool {
-        corners.contains { other.covers($0) } || other.corners.contains { covers($0) }
-            || edges.contains { edge in other.edges.contains { edge.crosses($0) } }
+    /// What looking at one edge costs, in bytes that are looked at once.
+    private static let costOfEdge = 32
+
+    /// Whether the two have a point in common. Looks at each edge for each of the other's, which `spend` gets to know; what
+    /// it throws ends the search.
+    func intersects(_ other: GeoPolygons, spend: (Int) throws -> Void) rethrows -> Bool {
+        let (own, others) = (edges, other.edges)
+        func isCovered(_ place: GeographyPoint, by polygons: GeoPolygons, _ edges: Int) throws -> Bool {
+            try spend(Self.costOfEdge * (edges + polygons.points.count))
+            return polygons.covers(place)
+        }
+        if try corners.contains(where: { try isCovered($0, by: other, others.count) }) { return true }
+        if try other.corners.contains(where: { try isCovered($0, by: self, own.count) }) { return true }
+        return try own.contains { edge in
+            try spend(Self.costOfEdge * others.count)
+            return others.contains { edge.crosses($0) }
+        }
     }
 
     private var corners: [GeographyPoint] { points + lines.flatMap { $0 } + polygons.flatMap { $0.flatMap { $0 } } }

@@ -28,6 +28,8 @@ enum DecimalFunctions {
     ) -> SQLFunction {
         .strict("decimal_\(name)", 2) { arguments in
             guard let left = arguments.decimal(0), let right = arguments.decimal(1) else { return .null }
+            // School arithmetic looks at each digit for each of the other's.
+            try arguments.spend(left.digits.count * right.digits.count / 8)
             return body(left, right).map { .blob($0.key) } ?? .null
         }
     }

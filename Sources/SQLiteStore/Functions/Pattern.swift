@@ -21,9 +21,12 @@ struct Pattern: Sendable {
 
     /// Instructions at most; counted repetitions are written out.
     static let maximumSize = 4096
+    /// Bytes of a pattern's text at most.
+    static let maximumBytes = 4096
 
     /// Nil where it is no pattern of this kind, or too large.
     static func compiled(_ text: String) -> Pattern? {
+        guard text.utf8.count <= maximumBytes else { return nil }
         if let known = cache.withLock({ $0[text] }) { return known }
         var parser = PatternParser(text)
         guard let node = parser.parse(), let program = PatternProgram.make(node) else { return nil }
@@ -41,35 +44,75 @@ struct Pattern: Sendable {
 
 /// Which characters stand at one place.
 struct CharacterSet: Sendable, Equatable {
-    var ranges: [ClosedRange<UInt32>]
+    /// In order, and none touches another, however often a class names a character.
+    let ranges: [ClosedRange<UInt32>]
     var isNegated = false
 
+    init(ranges: [ClosedRange<UInt32>], isNegated: Bool = false) {
+        self.ranges = Self.merged(ranges)
+        self.isNegated = isNegated
+    }
+
     func contains(_ scalar: Unicode.Scalar) -> Bool {
-        ranges.contains { $0.contains(scalar.value) } != isNegated
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound < scalar.value { low = middle + 1 } else { high = middle }
+        }
+        return (low < ranges.count && ranges[low].contains(scalar.value)) != isNegated
+    }
+
+    private static func merged(_ ranges: [ClosedRange<UInt32>]) -> [ClosedRange<UInt32>] {
+        guard ranges.count > 1 else { return ranges }
+        var result: [ClosedRange<UInt32>] = []
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            // Cannot trap: characters end at 0x10FFFF.
+            if let last = result.last, range.lowerBound <= last.upperBound + 1 {
+                result[result.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+            } else {
+                result.append(range)
+            }
+        }
+        return result
     }
 }
 
 extension Pattern {
-    /// Whether it is found anywhere in the text.
-    func matches(_ text: String) -> Bool {
-        let scalars = Array(text.unicodeScalars)
+    /// A place between two characters of a text; nil: its beginning, its end.
+    fileprivate struct Place {
+        let before: Unicode.Scalar?
+        let after: Unicode.Scalar?
+    }
+
+    /// What looking at one state costs, in bytes that are looked at once.
+    private static let costOfState = 4
+
+    /// Whether it is found anywhere in the text. Each character costs as much as there are states that it may be in, which
+    /// `spend` gets to know; what it throws ends the search.
+    func matches(_ text: String, spend: (Int) throws -> Void) rethrows -> Bool {
         var current = States(program.count)
         var next = States(program.count)
-        for position in 0...scalars.count {
-            if add(0, to: &current, scalars, position) { return true }
-            guard position < scalars.count else { return false }
+        var characters = text.unicodeScalars.makeIterator()
+        var place = Place(before: nil, after: characters.next())
+        while true {
+            if add(0, to: &current, at: place) { return true }
+            try spend(Self.costOfState * current.members.count)
+            guard let character = place.after else { return false }
+            place = Place(before: character, after: characters.next())
             next.removeAll()
             for state in current.members {
-                guard case .one(let set) = program[state], set.contains(scalars[position]) else { continue }
-                if add(state + 1, to: &next, scalars, position + 1) { return true }
+                guard case .one(let set) = program[state], set.contains(character) else { continue }
+                if add(state + 1, to: &next, at: place) { return true }
             }
             swap(&current, &next)
         }
-        return false
     }
 
+    /// The same of a short text.
+    func matches(_ text: String) -> Bool { matches(text) { _ in } }
+
     /// Adds a state and those that are reached from it without a character; returns whether one of them is the end.
-    private func add(_ first: Int, to states: inout States, _ text: [Unicode.Scalar], _ position: Int) -> Bool {
+    private func add(_ first: Int, to states: inout States, at place: Place) -> Bool {
         var open = [first]
         while let state = open.popLast() {
             guard states.insert(state) else { continue }
@@ -78,7 +121,7 @@ extension Pattern {
             case .match: return true
             case .jump(let target): open.append(target)
             case .split(let left, let right): open += [left, right]
-            case .assertion(let assertion): if assertion.holds(in: text, at: position) { open.append(state + 1) }
+            case .assertion(let assertion): if assertion.holds(at: place) { open.append(state + 1) }
             }
         }
         return false
@@ -105,16 +148,18 @@ extension Pattern {
 }
 
 extension Pattern.Assertion {
-    func holds(in text: [Unicode.Scalar], at position: Int) -> Bool {
+    fileprivate func holds(at place: Pattern.Place) -> Bool {
         switch self {
-        case .start: return position == 0
-        case .end: return position == text.count
+        case .start: place.before == nil
+        case .end: place.after == nil
         case .boundary, .noBoundary:
-            let before = position > 0 && CharacterSet.word.contains(text[position - 1])
-            let after = position < text.count && CharacterSet.word.contains(text[position])
-            return (before != after) == (self == .boundary)
+            (place.before.isWord != place.after.isWord) == (self == .boundary)
         }
     }
+}
+
+extension Unicode.Scalar? {
+    fileprivate var isWord: Bool { map { CharacterSet.word.contains($0) } ?? false }
 }
 
 /// A pattern as it was read.

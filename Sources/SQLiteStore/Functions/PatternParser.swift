@@ -170,7 +170,7 @@ extension CharacterSet {
         guard isNegated else { return ranges }
         var result: [ClosedRange<UInt32>] = []
         var next: UInt32 = 0
-        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+        for range in ranges {
             if range.lowerBound > next { result.append(next...(range.lowerBound - 1)) }
             next = max(next, range.upperBound + 1)
         }

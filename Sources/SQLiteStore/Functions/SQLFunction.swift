@@ -24,14 +24,19 @@ struct SQLFunction: Sendable {
         }
     }
 
-    func register(on database: Database) throws {
+    /// `registration`: what all functions of the connection have in common.
+    func register(on database: Database, as registration: FunctionWork.Registration) throws {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
         let code = sqlite3_create_function_v2(
             database.sqliteConnection, name, argumentCount, flags,
-            Unmanaged.passRetained(FunctionBody(body)).toOpaque(),
+            Unmanaged.passRetained(FunctionBody(body, registration)).toOpaque(),
             { context, count, values in
                 let body = Unmanaged<FunctionBody>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue()
-                SQLResult(context: context).give { try body.run(SQLArguments(count: Int(count), values: values)) }
+                let arguments = SQLArguments(count: Int(count), values: values, work: body.registration.work)
+                SQLResult(context: context).give {
+                    try arguments.spendBytes()
+                    return try body.run(arguments)
+                }
                 // Cannot trap: SQLite gives back what it was given.
             }, nil, nil, { Unmanaged<FunctionBody>.fromOpaque($0!).release() })
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, message: "cannot register \(name)") }
@@ -41,13 +46,44 @@ struct SQLFunction: Sendable {
 /// What SQLite keeps of a function.
 private final class FunctionBody {
     let run: (SQLArguments) throws -> SQLValue
-    init(_ run: @escaping @Sendable (SQLArguments) throws -> SQLValue) { self.run = run }
+    let registration: FunctionWork.Registration
+
+    init(_ run: @escaping @Sendable (SQLArguments) throws -> SQLValue, _ registration: FunctionWork.Registration) {
+        (self.run, self.registration) = (run, registration)
+    }
 }
 
 /// The arguments of one call. Valid only within it.
 struct SQLArguments {
     let count: Int
     let values: UnsafeMutablePointer<OpaquePointer?>?
+    /// Nil: the call is short whatever its arguments are.
+    var work: FunctionWork?
+
+    /// Decoding a list or a dictionary takes so many times as long as looking at its bytes.
+    private static let costOfDecoding = 4
+
+    /// Counts about so many bytes. Throws where the read is to end; the call has to end with it.
+    func spend(_ bytes: Int) throws { try work?.spend(bytes) }
+
+    /// Counts the bytes of all arguments.
+    fileprivate func spendBytes() throws {
+        var bytes = 0
+        for position in 0..<count {
+            switch type(position) {
+            case SQLITE_TEXT: bytes += Int(sqlite3_value_bytes(value(position)))
+            case SQLITE_BLOB: bytes += Self.costOfDecoding * Int(sqlite3_value_bytes(value(position)))
+            default: bytes += 1
+            }
+        }
+        try spend(bytes)
+    }
+
+    /// A text's bytes, or a BLOB's, where SQLite has them.
+    func withBytes<Result>(_ position: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        let start = sqlite3_value_blob(value(position))
+        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value(position)))))
+    }
 
     private func value(_ position: Int) -> OpaquePointer? { values?[position] }
 
@@ -76,6 +112,8 @@ struct SQLResult {
     func give(_ body: () throws -> SQLValue) {
         do {
             set(try body())
+        } catch is FunctionInterrupted {
+            sqlite3_result_error_code(context, SQLITE_INTERRUPT)
         } catch {
             sqlite3_result_error(context, "a function failed: \(error)", -1)
         }
@@ -113,7 +151,8 @@ enum RelationFunctions {
         let functions =
             DecimalFunctions.all + DoubleFunctions.all + TextFunctions.all + CalendarFunctions.all
             + ConversionFunctions.all + TreeFunctions.all + GeographyFunctions.all
-        for function in functions { try function.register(on: database) }
+        let registration = FunctionWork.Registration(on: database)
+        for function in functions { try function.register(on: database, as: registration) }
         try DecimalAggregate.register(on: database)
     }
 }

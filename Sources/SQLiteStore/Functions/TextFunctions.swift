@@ -4,23 +4,54 @@ import Foundation
 /// Texts by Unicode's rules, where SQLite knows ASCII alone.
 enum TextFunctions {
     static let all: [SQLFunction] = [
-        .strict("startsWith", 2) { .flag($0.text(0).utf8.starts(with: $0.text(1).utf8)) },
-        .strict("endsWith", 2) { .flag($0.text(0).utf8.reversed().starts(with: $0.text(1).utf8.reversed())) },
+        // By bytes, so that case, accents and NUL characters count.
+        .strict("contains", 2) { .flag(try firstIndex($0) != nil) },
+        .strict("indexOf", 2) { arguments in
+            guard let index = try firstIndex(arguments) else { return .integer(-1) }
+            return arguments.withBytes(0) { bytes in
+                // A character has one byte that is no continuation of another.
+                .integer(Int64(bytes[..<index].count { $0 & 0xC0 != 0x80 }))
+            }
+        },
+        .strict("startsWith", 2) { arguments in
+            arguments.withBytes(0) { text in arguments.withBytes(1) { .flag(text.starts(with: $0)) } }
+        },
+        .strict("endsWith", 2) { arguments in
+            arguments.withBytes(0) { text in
+                arguments.withBytes(1) { .flag(text.suffix($0.count).elementsEqual($0)) }
+            }
+        },
         .strict("matches", 2) { arguments in
             guard let pattern = Pattern.compiled(arguments.text(1)) else { return .null }
-            return .flag(pattern.matches(arguments.text(0)))
+            return .flag(try pattern.matches(arguments.text(0), spend: arguments.spend))
         },
         .strict("lowercase", 1) { .text($0.text(0).lowercased()) },
         .strict("uppercase", 1) { .text($0.text(0).uppercased()) },
         .strict("trim", 1) { .text(trimmed($0.text(0))) },
         .strict("replace", 3) { arguments in
-            replaced(arguments.text(0), arguments.text(1), by: arguments.text(2)).map(SQLValue.text) ?? .null
+            try arguments.withBytes(0) { text in
+                try arguments.withBytes(1) { old in
+                    try arguments.withBytes(2) { new in
+                        let search = ByteSearch(text: text, pattern: old, work: arguments.work)
+                        return try replaced(search, by: new).map(SQLValue.textBytes) ?? .null
+                    }
+                }
+            }
         },
         .strict("substring", -1) { arguments in
             let count = arguments.count > 2 ? arguments.integer(2) : Int64.max
             return .text(substring(arguments.text(0), from: arguments.integer(1), count))
         },
     ]
+
+    /// Of the second text in the first one; nil: it is not there.
+    private static func firstIndex(_ arguments: SQLArguments) throws -> Int? {
+        try arguments.withBytes(0) { text in
+            try arguments.withBytes(1) { pattern in
+                try ByteSearch(text: text, pattern: pattern, work: arguments.work).firstIndex()
+            }
+        }
+    }
 
     private static func trimmed(_ text: String) -> String {
         let scalars = text.unicodeScalars
@@ -34,22 +65,20 @@ enum TextFunctions {
     private static let maximumBytes = 1 << 20
 
     /// Nil beyond that.
-    private static func replaced(_ text: String, _ old: String, by new: String) -> String? {
-        guard !old.isEmpty else { return text }
-        let (bytes, pattern) = (Array(text.utf8), Array(old.utf8))
+    private static func replaced(_ search: ByteSearch, by new: UnsafeRawBufferPointer) throws -> [UInt8]? {
+        let (text, old) = (search.text, search.pattern)
+        guard !old.isEmpty else { return Array(text) }
         var output: [UInt8] = []
         var at = 0
-        while at < bytes.count {
-            if bytes[at] == pattern[0], bytes[at...].starts(with: pattern) {
-                output += new.utf8
-                at += pattern.count
-            } else {
-                output.append(bytes[at])
-                at += 1
-            }
+        while let found = try search.firstIndex(from: at) {
+            output += text[at..<found]
+            output += new
+            at = found + old.count
             guard output.count <= maximumBytes else { return nil }
+            try search.work?.spend(new.count)
         }
-        return String(decoding: output, as: UTF8.self)
+        output += text[at...]
+        return output.count <= maximumBytes ? output : nil
     }
 
     /// A start before the beginning is the beginning.

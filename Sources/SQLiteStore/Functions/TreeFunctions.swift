@@ -24,21 +24,25 @@ enum TreeFunctions {
             default: .null
             }
         },
-        lists("listContains") { list, part in
+        lists("listContains") { list, part, spend in
             guard part.count <= list.count else { return false }
-            return (0...(list.count - part.count)).contains { list[$0...].starts(with: part) }
+            return try (0...(list.count - part.count)).contains { start in
+                try spend(costOfComparison * part.count)
+                return list[start...].starts(with: part)
+            }
         },
-        lists("listStartsWith") { $0.starts(with: $1) },
-        lists("listEndsWith") { $0.reversed().starts(with: $1.reversed()) },
-        lists("hasSubset") { list, part in
+        lists("listStartsWith") { list, part, _ in list.starts(with: part) },
+        lists("listEndsWith") { list, part, _ in list.reversed().starts(with: part.reversed()) },
+        lists("hasSubset") { list, part, spend in
             var rest = list
-            return part.allSatisfy { element in
+            return try part.allSatisfy { element in
+                try spend(costOfComparison * rest.count)
                 guard let found = rest.firstIndex(of: element) else { return false }
                 rest.remove(at: found)
                 return true
             }
         },
-        lists("hasSubsequence") { list, part in
+        lists("hasSubsequence") { list, part, _ in
             var rest = list[...]
             return part.allSatisfy { element in
                 guard let found = rest.firstIndex(of: element) else { return false }
@@ -56,14 +60,18 @@ enum TreeFunctions {
         return position >= 0 && position < list.count ? list[Int(position)] : nil
     }
 
-    private static func lists(_ name: String, _ body: @escaping @Sendable ([WireValue], [WireValue]) -> Bool)
-        -> SQLFunction
-    {
+    /// What comparing two elements costs, in bytes that are looked at once.
+    private static let costOfComparison = 16
+
+    private static func lists(
+        _ name: String,
+        _ body: @escaping @Sendable ([WireValue], [WireValue], _ spend: (Int) throws -> Void) throws -> Bool
+    ) -> SQLFunction {
         .strict(name, 2) { arguments in
             guard let left = try EncodedValue.decode(arguments.blob(0)).arrayValue,
                 let right = try EncodedValue.decode(arguments.blob(1)).arrayValue
             else { return .null }
-            return .flag(body(left, right))
+            return .flag(try body(left, right, arguments.spend))
         }
     }
 }

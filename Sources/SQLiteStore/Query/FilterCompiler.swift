@@ -181,7 +181,7 @@ extension Column {
     func condition(contains text: String) throws(PorticoError) -> SQLFragment {
         try checkIsText()
         if text.isEmpty { return SQLFragment("\(name) IS NOT NULL") }
-        return SQLFragment("instr(CAST(\(name) AS BLOB), ?) > 0", [.blob(Array(text.utf8))])
+        return SQLFragment("portico_contains(\(name), ?)", [.text(text)])
     }
 
     /// Throws `request.invalid` where the value cannot be compared with this column's.

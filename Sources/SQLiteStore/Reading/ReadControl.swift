@@ -1,6 +1,8 @@
 import AdapterKit
+import Foundation
 import GRDB
 import GRDBSQLite
+import RecordStorage
 import Synchronization
 
 /// Whether a read may go on. Asked between statements and rows, and by SQLite while a statement works.
@@ -17,6 +19,34 @@ struct TaskReadControl: ReadControl {
 /// Of a transaction that writes, which ends by itself.
 struct UncontrolledRead: ReadControl {
     func check() {}
+}
+
+/// Of reads of rules in a transaction that writes: ends where they have taken too much of its thread's time.
+final class BudgetedRead: ReadControl {
+    private let budget: RuleReadBudget
+    /// Of the thread, when it was looked at last.
+    private let last: Mutex<Duration>
+
+    /// Of the calling thread, from now on.
+    init(_ budget: RuleReadBudget) {
+        self.budget = budget
+        last = Mutex(Self.threadTime)
+    }
+
+    func check() throws {
+        let now = Self.threadTime
+        let spent = last.withLock { last in
+            defer { last = now }
+            return now - last
+        }
+        try budget.spend(spent)
+    }
+
+    private static var threadTime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
 }
 
 /// Of a read on a thread of its own: ends when its task is cancelled, when the store is closed, and when its turn is over
@@ -63,8 +93,8 @@ extension DatabaseQueue {
     }
 }
 
-/// Lets SQLite ask a control every so often while a statement works.
-private final class StatementWatch {
+/// Lets SQLite ask a control every so often while a statement works, and its functions too.
+final class StatementWatch {
     /// Of SQLite's virtual machine, well below a millisecond of them.
     private static let steps: Int32 = 20_000
 
@@ -75,6 +105,8 @@ private final class StatementWatch {
     }
 
     func begin(on database: Database) {
+        let control = control
+        FunctionWork.of(database)?.begin { try control.check() }
         sqlite3_progress_handler(
             database.sqliteConnection, Self.steps,
             { context in
@@ -90,6 +122,7 @@ private final class StatementWatch {
     }
 
     func end(on database: Database) {
+        FunctionWork.of(database)?.end()
         sqlite3_progress_handler(database.sqliteConnection, 0, nil, nil)
     }
 }

@@ -9,12 +9,14 @@ import Telemetry
 ///
 /// Not GRDB's asynchronous reads: the two changes of thread that each costs take longer than a typical read. A read that
 /// turns out long would hold up everything else on its thread; after
-/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in one of the ``LongQueryPool``;
+/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions, or ``FunctionWork/quickBytes`` in functions, it is broken off and begun again in one of the ``LongQueryPool``;
 /// ``LongQueryHistory`` knows those that go there at once.
 ///
 /// Where nothing has been written since, a connection goes on in the transaction of the read before (``ReadTransactionReuse``).
 final class ReaderPool: Sendable {
     private let connections: [DatabaseQueue]
+    /// What the functions of each have done.
+    private let functions: [FunctionWork?]
     private let longQueryPool: LongQueryPool
     private let turns: Mutex<ReadTransactionReuse>
     private let counters: StoreCounters
@@ -25,6 +27,7 @@ final class ReaderPool: Sendable {
     ) {
         self.counters = counters
         for connection in connections { connection.unsafeRead(longReads.watch) }
+        functions = connections.map { $0.unsafeRead(FunctionWork.of) }
         self.connections = connections
         self.longQueryPool = longQueryPool
         turns = Mutex(ReadTransactionReuse(connections: connections.count))
@@ -82,6 +85,7 @@ final class ReaderPool: Sendable {
         // A caller may have begun to write since the read has ended.
         defer { if !turns.withLock({ $0.giveBack(place, holding: isHolding) }) { rest(place.connection) } }
         return try connections[place.connection].unsafeRead { database in
+            functions[place.connection]?.beginQuickRead()
             if !place.goesOn { try database.endTransaction() }
             if !database.isInsideTransaction { try database.run("BEGIN") }
             do {

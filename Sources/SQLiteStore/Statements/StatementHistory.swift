@@ -24,11 +24,14 @@ final class StatementAdmission: Sendable {
     /// Statements that are kept, on each connection.
     static let maximumKept = 192
     private static let maximumRecent = 256
+    /// Bytes of a statement that is kept: as many as are kept would otherwise hold gigabytes.
+    static let maximumBytes = 64 << 10
 
     private let state = Mutex(State())
 
     func admits(_ sql: String) -> Bool {
-        state.withLock { state in
+        guard sql.utf8.count <= Self.maximumBytes else { return false }
+        return state.withLock { state in
             if state.admitted.contains(sql) { return true }
             guard state.admitted.count < Self.maximumKept else { return false }
             if state.recent.contains(sql) {

@@ -194,6 +194,8 @@ final class CommitChanges {
     private(set) var touched: [AdapterName: Int64] = [:]
     /// Records that came.
     private(set) var created: [CollectionID: Int] = [:]
+    /// Of the transaction's reads.
+    private(set) var control: any ReadControl = UncontrolledRead()
     private let statements: InsertionStatements
 
     init(
@@ -233,6 +235,22 @@ final class CommitChanges {
             try? database.run("ROLLBACK TO change")
             try? database.run("RELEASE change")
             throw translated(error)
+        }
+    }
+
+    /// Runs `body`, whose reads are broken off as soon as `control` says so.
+    func reading<Result>(under control: any ReadControl, _ body: () throws -> Result) throws -> Result {
+        let before = self.control
+        self.control = control
+        defer { self.control = before }
+        let watch = StatementWatch(control)
+        watch.begin(on: database)
+        defer { watch.end(on: database) }
+        do {
+            return try body()
+        } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
+            try control.check()
+            throw failure
         }
     }
 

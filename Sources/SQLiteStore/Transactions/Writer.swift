@@ -154,7 +154,7 @@ struct DatabaseTransaction: DatabaseReads, StoreTransaction {
 
     var database: Database { run.database }
     var catalogue: LayoutCatalogue { run.catalogue }
-    var control: any ReadControl { UncontrolledRead() }
+    var control: any ReadControl { run.control }
     var position: Revision { Revision(run.revision) }
 
     var now: WireDate { run.now }
@@ -162,6 +162,14 @@ struct DatabaseTransaction: DatabaseReads, StoreTransaction {
     func apply(_ transaction: WriteTransaction) throws -> WriteReceipt { try run.perform(transaction) }
 
     func undoing<Result>(_ body: () throws -> Result) throws -> Result { try run.undoing(body) }
+
+    func reading<Result>(within budget: RuleReadBudget, _ body: () throws -> Result) throws -> Result {
+        let control = BudgetedRead(budget)
+        let result = try run.reading(under: control, body)
+        // What took its time after the last look.
+        try control.check()
+        return result
+    }
 
     func remember(
         _ content: WireDictionary, of sequence: Int64, from client: ClientID, of identity: String

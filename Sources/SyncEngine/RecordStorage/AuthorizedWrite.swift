@@ -28,8 +28,9 @@ package struct AuthorizedWrite {
     /// All of the steps or none; the transaction goes on either way. One record for each step, and the position of the
     /// last of them.
     ///
-    /// Throws ``UnansweredRules`` where rules in another process have to be asked first, and `CancellationError` between two
-    /// changes where the caller of ``RuleAnswers/settling(_:_:)`` is cancelled.
+    /// Throws ``UnansweredRules`` where rules in another process have to be asked first, `request.limitExceeded` where
+    /// their reads take more than a ``RuleReadBudget``, and `CancellationError` where the caller of
+    /// ``RuleAnswers/settling(_:_:)`` is cancelled.
     package func apply(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
         guard let rules = declaration.rules else { return try write(steps) }
         return try transaction.undoing {
@@ -42,6 +43,8 @@ package struct AuthorizedWrite {
                 if known.isComplete { return receipt }
             } catch let error as CancellationError {
                 throw error
+            } catch let exceeded as RuleReadsExceeded {
+                throw exceeded.asError
             } catch  where !known.isComplete {
                 // It comes of going on without an answer, and says nothing.
             }
@@ -146,7 +149,13 @@ private struct RecordRulesExecution {
 
     mutating func apply(_ step: WriteTransaction.Step) throws {
         guard case .remote(let answers) = rules else { return try make(step) }
-        do { try make(step) } catch let error as CancellationError { throw error } catch  where !answers.isComplete {
+        do {
+            try make(step)
+        } catch let error as CancellationError {
+            throw error
+        } catch let exceeded as RuleReadsExceeded {
+            throw exceeded
+        } catch  where !answers.isComplete {
             // It comes of going on without an answer. The steps behind it have questions too.
         }
     }
@@ -180,7 +189,8 @@ private struct RecordRulesExecution {
             guard let record = try write.transaction.record(id, in: collection, visible: nil) else { continue }
             switch rules {
             case .local(let rules): try rules.verify(record, of: entity, in: write.writing)
-            case .remote(let answers): try answers.verify(record, of: entity, in: write.writing)
+            case .remote(let answers):
+                try withinBudget { try answers.verify(record, of: entity, in: write.writing) }
             }
         }
         return WriteReceipt(position: position, records: records)
@@ -189,8 +199,15 @@ private struct RecordRulesExecution {
     private func prepare(_ change: RecordChange, of record: Record?) throws -> PreparedChange {
         switch rules {
         case .local(let rules): try rules.prepare(change, of: record, in: write.writing)
-        case .remote(let answers): try answers.prepare(change, of: record, in: write.writing) ?? PreparedChange(change)
+        case .remote(let answers):
+            try withinBudget { try answers.prepare(change, of: record, in: write.writing) } ?? PreparedChange(change)
         }
+    }
+
+    private func withinBudget<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let budget = write.answers?.readBudget(of: write.declaration.name) else { return try body() }
+        budget.grantQuestion()
+        return try write.transaction.reading(within: budget, body)
     }
 
     /// The record that the step changes, the caller that may see it.

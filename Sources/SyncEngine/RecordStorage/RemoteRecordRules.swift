@@ -69,6 +69,7 @@ public final class RuleAnswers: Sendable {
     private static let mostChanges = 10_000
 
     private let answers = Mutex<[AdapterName: any RemoteRuleAnswers]>([:])
+    private let budgets = Mutex<[AdapterName: RuleReadBudget]>([:])
     private let isCancelled = Atomic(false)
 
     private init() {}
@@ -77,7 +78,7 @@ public final class RuleAnswers: Sendable {
     ///
     /// Throws what the write throws, `server.overloaded` where what the rules read changes each time before they are asked
     /// again, and `adapter.unavailable` where their process cannot be asked. A cancelled task's transaction under rules ends
-    /// with `CancellationError` before its next change, and nothing of it is made.
+    /// with `CancellationError` before its next change or within what is read for them, and nothing of it is made.
     public static func settling<Result: Sendable>(
         _ changes: Int = 1, _ write: (RuleAnswers) async throws -> Result
     ) async throws -> Result {
@@ -111,6 +112,16 @@ public final class RuleAnswers: Sendable {
             let answers = rules.answers()
             known[adapter] = answers
             return answers
+        }
+    }
+
+    /// What the reads of the adapter's rules may take in all transactions of the write.
+    func readBudget(of adapter: AdapterName) -> RuleReadBudget {
+        budgets.withLock { known in
+            if let budget = known[adapter] { return budget }
+            let budget = RuleReadBudget { [weak self] in try self?.checkCancellation() }
+            known[adapter] = budget
+            return budget
         }
     }
 

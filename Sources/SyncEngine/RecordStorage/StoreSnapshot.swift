@@ -96,6 +96,9 @@ public protocol StoreTransaction: StoreSnapshot {
     /// Undoes what `body` did where it throws; the transaction goes on either way. May be nested.
     func undoing<Result>(_ body: () throws -> Result) throws -> Result
 
+    /// Runs `body`, whose reads take of `budget` and end, within a statement too, with what it throws.
+    func reading<Result>(within budget: RuleReadBudget, _ body: () throws -> Result) throws -> Result
+
     /// All of the changes or, where it throws, none of them; the transaction goes on either way.
     func apply(_ transaction: WriteTransaction) throws -> WriteReceipt
 
@@ -112,6 +115,14 @@ public protocol StoreTransaction: StoreSnapshot {
 
     /// Stores the state of the collection's mirror, without a log entry.
     func setMirrorState(_ state: WireDictionary, of collection: CollectionID) throws
+}
+
+extension StoreTransaction {
+    /// For stores in memory, whose reads are short.
+    public func reading<Result>(within budget: RuleReadBudget, _ body: () throws -> Result) throws -> Result {
+        try budget.spend(.zero)
+        return try body()
+    }
 }
 
 extension StoreTransaction {

@@ -41,6 +41,8 @@ final class RuleReads: Sendable {
     static let snapshot = 0
     /// Of parameters and results together, counted with ``WireValue/approximateSize``.
     static let maximumBytes = 4 << 20
+    /// Reads of one question. Each is made again in the transaction.
+    static let maximumReads = 1_000
 
     /// What the same reads have given in the transaction that the question comes from, by their encoded parameters.
     private let known: [[UInt8]: RuleReadResult]
@@ -66,7 +68,7 @@ final class RuleReads: Sendable {
         }
         let size = WireValue.dictionary(parameters).approximateSize + result.size
         let isWithinLimit = state.withLock { state in
-            guard state.bytes + size <= Self.maximumBytes else { return false }
+            guard state.bytes + size <= Self.maximumBytes, state.reads.count < Self.maximumReads else { return false }
             state.bytes += size
             state.reads.append(Read(parameters: parameters, result: result, isOfTransaction: inTransaction != nil))
             return true

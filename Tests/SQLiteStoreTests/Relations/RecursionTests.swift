@@ -94,6 +94,10 @@ import Testing
             Relation(
                 .recursion(Recursion(from: start(.value(true)), step: below([.value(1)])), as: 4),
                 columns: [.output(4, 0)]),
+            // Fewer columns than it begins with.
+            Relation(
+                .recursion(Recursion(from: start(.value(true), [.value(1)]), step: below()), as: 4),
+                columns: [.output(4, 0)]),
             Relation(
                 .recursion(Recursion(from: start(.value(true)), step: below(), order: [.init(3)]), as: 4),
                 columns: [.output(4, 0)]),

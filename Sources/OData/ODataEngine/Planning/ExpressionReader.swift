@@ -125,11 +125,16 @@ extension ExpressionReader {
             return TypedExpression(.all([try condition(left, on: scope), try condition(right, on: scope)]), .boolean)
         case .or:
             return TypedExpression(.any([try condition(left, on: scope), try condition(right, on: scope)]), .boolean)
-        case .isIn: return TypedExpression(try isAmong(try read(left, on: scope), right, range, on: scope), .boolean)
+        case .isIn: return TypedExpression(try isAmong(left, right, range, on: scope), .boolean)
         default: break
         }
-        let (a, b) = (try read(left, on: scope), try read(right, on: scope))
-        if operation == .has { return try has(a, b, range) }
+        let a = try read(left, on: scope)
+        let (b, parts) = try numbering.counting { () throws(QueryProblem) in try read(right, on: scope) }
+        if operation == .has {
+            // It compares what is left of `b` with `b` itself.
+            try numbering.count(parts, at: range)
+            return try has(a, b, range)
+        }
         if operation.isComparison { return TypedExpression(try compare(operation, a, b, range), .boolean) }
         return try arithmetic(operation, a, b, range)
     }
@@ -170,7 +175,9 @@ extension ExpressionReader {
         let first = isLeftLiteral ? try fitted(left, to: b, range) : left.expression
         let second = right.literal != nil ? try fitted(right, to: a, range) : right.expression
         let families = (model.family(of: a), model.family(of: b))
-        let isFitted = first != left.expression || second != right.expression
+        // Only literals become another expression; comparing others would go through all of their parts.
+        let isFitted =
+            isLeftLiteral && first != left.expression || right.literal != nil && second != right.expression
         guard
             isFitted || Self.areComparable(families.0, families.1) || isUntyped(a, families.1)
                 || isUntyped(b, families.0)
@@ -201,7 +208,8 @@ extension ExpressionReader {
             throw QueryProblem("`has` needs an enumeration on its left.", at: range)
         }
         let wanted = try fitted(right, to: type, range)
-        if let other = right.type, wanted == right.expression, model.family(of: other) != .enumeration(name),
+        if let other = right.type, right.literal == nil || wanted == right.expression,
+            model.family(of: other) != .enumeration(name),
             model.family(of: other) != .number
         {
             throw QueryProblem("`has` needs a member of \(name) on its right.", at: range)
@@ -210,10 +218,11 @@ extension ExpressionReader {
     }
 
     private func isAmong(
-        _ left: TypedExpression, _ right: Expression, _ range: SourceRange, on scope: ExpressionScope
+        _ operand: Expression, _ right: Expression, _ range: SourceRange, on scope: ExpressionScope
     ) throws(QueryProblem) -> RowExpression {
+        let (left, parts) = try numbering.counting { () throws(QueryProblem) in try read(operand, on: scope) }
         switch right.form {
-        case .list(let items), .array(let items): return try isOne(of: items, left, on: scope)
+        case .list(let items), .array(let items): return try isOne(of: items, left, parts, on: scope)
         default: break
         }
         let list = try read(right, on: scope)
@@ -231,17 +240,19 @@ extension ExpressionReader {
                 columns: [.value(1)]))
     }
 
+    /// `parts`: of `left`, which is compared with each item that is null or no literal.
     private func isOne(
-        of items: [Expression], _ left: TypedExpression, on scope: ExpressionScope
+        of items: [Expression], _ left: TypedExpression, _ parts: Int, on scope: ExpressionScope
     ) throws(QueryProblem) -> RowExpression {
         var values: [WireValue] = []
         var others: [RowExpression] = []
         for item in items {
             let typed = try read(item, on: scope)
             let (own, other) = try pair(left, typed, item.range)
-            if case .value(let value) = other, own == left.expression, !value.isNull {
+            if case .value(let value) = other, !value.isNull, left.literal == nil || own == left.expression {
                 values.append(value)
             } else {
+                try numbering.count(parts, at: item.range)
                 others.append(.same(own, other))
             }
         }

@@ -61,7 +61,12 @@ final class SourceNumbering {
 
     /// Counts one part, or those of what a name stands for. Throws where there are too many.
     func count(_ name: String? = nil, at range: SourceRange) throws(QueryProblem) {
-        parts += name.flatMap { partsOfNames[$0] } ?? 1
+        try count(name.flatMap { partsOfNames[$0] } ?? 1, at: range)
+    }
+
+    /// Counts so many parts. Throws where there are too many.
+    func count(_ more: Int, at range: SourceRange) throws(QueryProblem) {
+        parts += more
         guard parts <= Self.maximumParts else {
             throw QueryProblem("The expressions have too many parts.", at: range, kind: .limitExceeded)
         }
@@ -71,10 +76,16 @@ final class SourceNumbering {
     func naming(_ name: String, _ read: () throws(QueryProblem) -> TypedExpression) throws(QueryProblem)
         -> TypedExpression
     {
+        let (typed, parts) = try counting(read)
+        partsOfNames[name] = max(parts, partsOfNames[name] ?? 1)
+        return typed
+    }
+
+    /// With the parts of what `read` reads, for ``count(_:at:)`` where it is put into an expression once more.
+    func counting(_ read: () throws(QueryProblem) -> TypedExpression) throws(QueryProblem) -> (TypedExpression, Int) {
         let before = parts
         let typed = try read()
-        partsOfNames[name] = max(parts - before, partsOfNames[name] ?? 1)
-        return typed
+        return (typed, parts - before)
     }
 
     func next() -> SourceName {

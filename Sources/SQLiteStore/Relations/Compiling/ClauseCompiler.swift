@@ -4,12 +4,25 @@ import AdapterKit
 struct ClauseCompiler {
     let relation: Relation
     let expressions: ExpressionCompiler
+    /// What the relation is ordered by. Compiled once, because `ORDER BY` and ``RowKeyset`` both have it.
+    let order: [CountedSQL]
+
+    init(relation: Relation, expressions: ExpressionCompiler) throws(PorticoError) {
+        self.relation = relation
+        self.expressions = expressions
+        var order: [CountedSQL] = []
+        for criterion in relation.order {
+            order.append(
+                try expressions.counted { () throws(PorticoError) in try expressions.comparable(criterion.expression) })
+        }
+        self.order = order
+    }
 
     func statement(columns: [SQLFragment], from: SQLFragment) throws(PorticoError) -> SQLFragment {
         guard let window = relation.window else {
             let head = relation.isDistinct ? "SELECT DISTINCT " : "SELECT "
             let rows = SQLFragment(head) + .list(columns) + from + (try restrictions())
-            return rows + (try ordered()) + limited()
+            return rows + ordered() + limited()
         }
         return try windowed(window, columns, from)
     }
@@ -20,7 +33,8 @@ struct ClauseCompiler {
         if let condition = relation.condition { rows.append(try expressions.condition(condition)) }
         if let condition = relation.groupCondition { groups.append(try expressions.condition(condition)) }
         if case .after(let values) = relation.start {
-            let condition = try RowKeyset(order: relation.order, expressions: expressions).condition(after: values)
+            let keyset = RowKeyset(order: relation.order, compiled: order, expressions: expressions)
+            let condition = try keyset.condition(after: values)
             if relation.groups == nil { rows.append(condition) } else { groups.append(condition) }
         }
         var result = SQLFragment()
@@ -53,18 +67,13 @@ struct ClauseCompiler {
         return isCovered ? fragments : fragments.map { .build("+$", [$0]) }
     }
 
-    func ordered() throws(PorticoError) -> SQLFragment {
-        relation.order.isEmpty
-            ? SQLFragment() : .build(" ORDER BY $", [try Self.order(relation.order, expressions)])
+    func ordered() -> SQLFragment {
+        if order.isEmpty { return SQLFragment() }
+        return .build(" ORDER BY $", [Self.order(zip(relation.order, order.map(\.typed)))])
     }
 
-    static func order(_ order: [RowOrder], _ expressions: ExpressionCompiler) throws(PorticoError) -> SQLFragment {
-        var criteria: [SQLFragment] = []
-        for criterion in order {
-            let value = try expressions.comparable(criterion.expression)
-            criteria.append(criterion.isDescending ? .build("$ DESC", [value.fragment]) : value.fragment)
-        }
-        return .list(criteria)
+    static func order(_ order: some Sequence<(RowOrder, TypedSQL)>) -> SQLFragment {
+        .list(order.map { $0.isDescending ? .build("$ DESC", [$1.fragment]) : $1.fragment })
     }
 
     func limited() -> SQLFragment {
@@ -83,9 +92,15 @@ extension ClauseCompiler {
     func windowed(
         _ window: RowWindow, _ columns: [SQLFragment], _ from: SQLFragment
     ) throws(PorticoError) -> SQLFragment {
-        let groups = try expressions.all(window.groups).map(\.fragment)
+        var groups: [SQLFragment] = []
+        for group in window.groups {
+            let compiled = try expressions.counted { () throws(PorticoError) in try expressions.value(group) }
+            // What the rows are numbered by is among their columns too.
+            try expressions.budget.charge(compiled, times: 1)
+            groups.append(compiled.typed.fragment)
+        }
         let partition = groups.isEmpty ? SQLFragment() : SQLFragment.build("PARTITION BY $", [.list(groups)])
-        let number = SQLFragment.build("row_number() OVER ($$) AS n", [partition, try ordered()])
+        let number = SQLFragment.build("row_number() OVER ($$) AS n", [partition, ordered()])
         let named = groups.enumerated().map { SQLFragment.build("$ AS g\($0)", [$1]) }
         let inner = SQLFragment("SELECT ") + .list(columns + named + [number]) + from + (try restrictions())
         var condition = SQLFragment("n > ?", [.integer(Int64(window.skip))])
@@ -115,7 +130,7 @@ extension ClauseCompiler {
         for condition in rest { conditions.append(try expressions.condition(condition)) }
         let statement =
             before
-            + .build(" WHERE $$ LIMIT ? OFFSET ?", [.balanced(conditions, " AND "), try ordered()])
+            + .build(" WHERE $$ LIMIT ? OFFSET ?", [.balanced(conditions, " AND "), ordered()])
             + SQLFragment("", [.integer(Int64(limit)), .integer(Int64(window.skip))])
         return GroupSeek(
             statement: statement, keys: keys, parameter: before.values.count, limit: relation.limit ?? .max)
@@ -165,6 +180,8 @@ extension CollectionLayout {
 /// all criteria go one way and none can be null, `(a, b) > (x, y)` says the same and is one range of an index.
 struct RowKeyset {
     let order: [RowOrder]
+    /// The same, compiled.
+    let compiled: [CountedSQL]
     let expressions: ExpressionCompiler
 
     func condition(after values: [WireValue]) throws(PorticoError) -> SQLFragment {
@@ -172,12 +189,17 @@ struct RowKeyset {
             throw PorticoError(.cursorInvalid, "The cursor belongs to another query.", target: "cursor")
         }
         var criteria: [KeysetCriterion] = []
-        for (criterion, value) in zip(order, values) {
-            criteria.append(try self.criterion(criterion, value))
+        for (position, value) in values.enumerated() {
+            criteria.append(try criterion(order[position], compiled[position].typed, value))
+            try expressions.budget.charge(compiled[position], times: order.count - position + Self.ownUses)
         }
         if isOneRange(criteria) { return range(criteria) }
         return expanded(criteria)
     }
+
+    /// How often a criterion is in its own alternative and in the range before all of them. It is in the alternatives of
+    /// those behind it too.
+    private static let ownUses = 3
 
     private func expanded(_ criteria: [KeysetCriterion]) -> SQLFragment {
         var alternatives: [SQLFragment] = []
@@ -205,8 +227,9 @@ struct RowKeyset {
             [.list(criteria.map(\.expression)), .list(criteria.map(\.value.fragment))])
     }
 
-    private func criterion(_ order: RowOrder, _ value: WireValue) throws(PorticoError) -> KeysetCriterion {
-        let expression = try expressions.comparable(order.expression)
+    private func criterion(
+        _ order: RowOrder, _ expression: TypedSQL, _ value: WireValue
+    ) throws(PorticoError) -> KeysetCriterion {
         guard let bound = TypedSQL.literal(value, for: expression.kind) else {
             throw PorticoError(.cursorInvalid, "The cursor belongs to another query.", target: "cursor")
         }

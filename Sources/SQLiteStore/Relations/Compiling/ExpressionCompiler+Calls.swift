@@ -8,7 +8,8 @@ extension ExpressionCompiler {
         guard let values = signature.fitted(try all(arguments)) else {
             throw Self.invalid("\(function.rawValue) does not take such values.")
         }
-        if function == .startsWith, case .value(.string(let prefix)) = arguments[1] {
+        // Of a field only: the text is named twice in a range, and an index on anything else is not there.
+        if function == .startsWith, case .field = arguments[0], case .value(.string(let prefix)) = arguments[1] {
             return TypedSQL(Self.hasPrefix(prefix, values[0].fragment), .bool)
         }
         if function == .matches, case .value(.string(let pattern)) = arguments[1], Pattern.compiled(pattern) == nil {
@@ -17,9 +18,7 @@ extension ExpressionCompiler {
         let kind = signature.result ?? values[0].kind
         let parts = values.map(\.fragment)
         switch function {
-        case .contains: return TypedSQL(.build("(instr($, $) > 0)", parts), kind)
         case .length: return TypedSQL(.build("length($)", parts), kind)
-        case .indexOf: return TypedSQL(.build("(instr($, $) - 1)", parts), kind)
         case .concatenate: return TypedSQL(.balanced(parts, " || "), kind)
         case .bits: return TypedSQL(.build("($ & $)", parts), kind)
         case .negate where kind != .decimal: return TypedSQL(.build("(-$)", parts), kind)
@@ -40,9 +39,9 @@ extension ExpressionCompiler {
         return TypedSQL(.build("portico_to_\(kind.rawValue)('\(from.rawValue)', $)", [value.fragment]), kind)
     }
 
-    /// A range, so that an index is used.
+    /// A range, so that an index is used. Names the field twice.
     private static func hasPrefix(_ prefix: String, _ text: SQLFragment) -> SQLFragment {
-        guard let last = prefix.utf8.last else { return .build("(instr($, '') > 0)", [text]) }
+        guard let last = prefix.utf8.last else { return .build("portico_startsWith($, '')", [text]) }
         let end = Array(prefix.utf8.dropLast()) + [last + 1]
         return .build(
             "($ >= $ AND $ < $)",

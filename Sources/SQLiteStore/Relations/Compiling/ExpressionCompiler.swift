@@ -4,10 +4,19 @@ import AdapterKit
 struct ExpressionCompiler {
     let relations: RelationCompiler
 
+    var budget: StatementBudget { relations.budget }
+
     func all(_ expressions: [RowExpression]) throws(PorticoError) -> [TypedSQL] {
         var compiled: [TypedSQL] = []
         for expression in expressions { compiled.append(try value(expression)) }
         return compiled
+    }
+
+    /// With the parts that `compile` counts.
+    func counted(_ compile: () throws(PorticoError) -> TypedSQL) throws(PorticoError) -> CountedSQL {
+        let before = budget.parts
+        let typed = try compile()
+        return CountedSQL(typed: typed, parts: budget.parts - before)
     }
 
     /// What can be ordered by. Throws `request.invalid` for lists and dictionaries.
@@ -17,14 +26,25 @@ struct ExpressionCompiler {
         return compiled
     }
 
+    /// Throws `request.limitExceeded` where the statement becomes too large (``StatementBudget``), `request.invalid` where
+    /// the expression means nothing.
     func value(_ expression: RowExpression) throws(PorticoError) -> TypedSQL {
+        try budget.count()
+        let compiled = try compiled(expression)
+        try budget.charge(compiled.fragment)
+        return compiled
+    }
+
+    private func compiled(_ expression: RowExpression) throws(PorticoError) -> TypedSQL {
         switch expression {
         case .field(let source, let name): return try field(name, of: source)
         case .revision(let source):
             _ = try relations.scope.layout(source)
             return TypedSQL("\(source.sql).\(CollectionLayout.revisionColumn)", .integer)
         case .output(let source, let column):
-            return TypedSQL("\(source.sql).c\(column)", try relations.scope.kind(of: column, in: source))
+            let output = try relations.scope.output(column, of: source)
+            try budget.count(output.parts)
+            return TypedSQL("\(source.sql).c\(column)", output.kind)
         case .element(let source): return try member(of: .element(source), [], .tree)
         case .value(let value): return try literal(value)
         case .member(let whole, let steps, let kind): return try member(of: whole, steps, kind)
@@ -110,6 +130,13 @@ extension ExpressionCompiler {
     }
 
     func logic(_ expression: RowExpression, nullIsFalse: Bool) throws(PorticoError) -> SQLFragment {
+        try budget.count()
+        let compiled = try compiledLogic(expression, nullIsFalse: nullIsFalse)
+        try budget.charge(compiled)
+        return compiled
+    }
+
+    private func compiledLogic(_ expression: RowExpression, nullIsFalse: Bool) throws(PorticoError) -> SQLFragment {
         switch expression {
         case .all(let parts): return try join(parts, " AND ", empty: "1", nullIsFalse)
         case .any(let parts): return try join(parts, " OR ", empty: "0", nullIsFalse)
@@ -174,12 +201,11 @@ extension ExpressionCompiler {
 
     private func among(_ operand: RowExpression, _ relation: Relation) throws(PorticoError) -> SQLFragment {
         let value = try value(operand)
-        var nested = try relations.compile(relation)
+        let nested = try relations.compile(relation)
         guard nested.kinds.count == 1, let kind = RowValueType.common(value.kind, nested.kinds[0]) else {
             throw Self.invalid("A value is looked for among values of its kind.")
         }
-        if kind != nested.kinds[0] { nested = try relations.compile(relation, as: [kind]) }
-        return .build("($ IN ($))", [value.converted(to: kind).fragment, nested.fragment])
+        return .build("($ IN ($))", [value.converted(to: kind).fragment, nested.converted(to: [kind])])
     }
 }
 
@@ -248,7 +274,9 @@ extension ExpressionCompiler {
     func sumBefore(
         _ operand: RowExpression, _ groups: [RowExpression], _ order: [RowOrder]
     ) throws(PorticoError) -> TypedSQL {
-        let criteria = try ClauseCompiler.order(order, self)
+        var values: [TypedSQL] = []
+        for criterion in order { values.append(try comparable(criterion.expression)) }
+        let criteria = ClauseCompiler.order(zip(order, values))
         let before = " ORDER BY $ ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
         return try sum(operand, over: try partition(groups) + .build(before, [criteria]))
     }

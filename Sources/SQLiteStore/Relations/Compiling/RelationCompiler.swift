@@ -8,14 +8,26 @@ import RecordStorage
 struct RelationCompiler {
     let catalogue: LayoutCatalogue
     let visible: VisibleRows
+    let budget: StatementBudget
     var scope = SourceScope()
     /// The recursion whose step this is.
     var recursion: OpenRecursion?
+    /// How often SQLite may copy what reads the sources so far: once for each relation of a union, which it puts in the
+    /// union's place (https://www.sqlite.org/optoverview.html, section 11).
+    private var copies = 1
+
+    init(catalogue: LayoutCatalogue, visible: VisibleRows) {
+        (self.catalogue, self.visible, budget) = (catalogue, visible, StatementBudget())
+    }
 
     /// A statement and the kinds of its columns.
     struct Compiled {
         var fragment: SQLFragment
         let kinds: [RowValueType?]
+        /// What each column counts where it is named (``StatementBudget/maximumParts``).
+        let parts: [Int]
+        /// How often SQLite may copy what reads it.
+        let copies: Int
         /// Not nil: the statement finds the rows of one of these, whose key is still to be bound.
         var groups: GroupSeek?
     }
@@ -37,28 +49,42 @@ struct RelationCompiler {
             throw PorticoError(.requestInvalid, "A relation has at least one column.")
         }
         var compiler = self
+        compiler.copies = 1
         var from = try compiler.add(relation.source)
         for join in relation.joins { from = from + (try compiler.add(join)) }
-        return try compiler.select(relation, from: from, isWhole, kinds)
+        let before = budget.parts
+        let compiled = try compiler.select(relation, from: from, isWhole, kinds)
+        try budget.count(since: before, copies: compiler.copies)
+        try budget.charge(compiled.fragment)
+        return compiled
     }
 
     private func select(
         _ relation: Relation, from: SQLFragment, _ isWhole: Bool, _ kinds: [RowValueType?]?
     ) throws(PorticoError) -> Compiled {
         let expressions = ExpressionCompiler(relations: self)
-        var columns = try expressions.all(relation.columns)
+        var (columns, parts): ([TypedSQL], [Int]) = ([], [])
+        for column in relation.columns {
+            let counted = try expressions.counted { () throws(PorticoError) in try expressions.value(column) }
+            columns.append(counted.typed)
+            parts.append(counted.parts)
+        }
         if let kinds {
+            guard kinds.count == columns.count else {
+                throw PorticoError(.requestInvalid, "The rows of a recursion have as many columns as it begins with.")
+            }
             for (position, kind) in kinds.enumerated() { columns[position] = columns[position].converted(to: kind) }
         }
-        let clauses = ClauseCompiler(relation: relation, expressions: expressions)
+        let clauses = try ClauseCompiler(relation: relation, expressions: expressions)
         let names = columns.enumerated().map { position, column in
             SQLFragment.build("$ AS c\(position)", [isWhole ? column.output : column.fragment])
         }
         if isWhole, let window = relation.window, let groups = try clauses.sought(window, names, from) {
-            return Compiled(fragment: groups.statement, kinds: columns.map(\.kind), groups: groups)
+            return Compiled(
+                fragment: groups.statement, kinds: columns.map(\.kind), parts: parts, copies: copies, groups: groups)
         }
         let statement = try clauses.statement(columns: names, from: from)
-        return Compiled(fragment: statement, kinds: columns.map(\.kind))
+        return Compiled(fragment: statement, kinds: columns.map(\.kind), parts: parts, copies: copies)
     }
 }
 
@@ -97,6 +123,7 @@ extension RelationCompiler {
         try scope.add(name, .records(layout), isOptional: isOptional)
         guard let rule else { return SQLFragment("\(layout.table) AS \(name.sql)") }
         let condition = try FilterCompiler(catalogue: catalogue).condition(rule, in: layout)
+        try budget.charge(condition)
         return .build("(SELECT * FROM \(layout.table) WHERE $) AS \(name.sql)", [condition])
     }
 
@@ -104,15 +131,17 @@ extension RelationCompiler {
         switch source {
         case .rows(let relation, let name):
             let nested = try compile(relation)
-            try scope.add(name, .rows(nested.kinds), isOptional: isOptional)
+            copy(for: nested)
+            try scope.add(name, .rows(nested.outputs), isOptional: isOptional)
             return .build("($) AS \(name.sql)", [nested.fragment])
         case .union(let relations, let name):
             let nested = try union(relations)
-            try scope.add(name, .rows(nested.kinds), isOptional: isOptional)
+            copy(for: nested)
+            try scope.add(name, .rows(nested.outputs), isOptional: isOptional)
             return .build("($) AS \(name.sql)", [nested.fragment])
         case .recursion(let recursion, let name):
             let nested = try compile(recursion, as: name)
-            try scope.add(name, .rows(nested.kinds), isOptional: isOptional)
+            try scope.add(name, .rows(nested.outputs), isOptional: isOptional)
             return .build("($) AS \(name.sql)", [nested.fragment])
         case .elements(let list, let name):
             let compiled = try ExpressionCompiler(relations: self).value(list)
@@ -131,14 +160,20 @@ extension RelationCompiler {
         for relation in relations.dropFirst() { compiled.append(try compile(relation)) }
         var kinds = compiled[0].kinds
         for other in compiled.dropFirst() { kinds = try Self.common(kinds, other.kinds) }
-        var parts: [SQLFragment] = []
-        for (relation, own) in zip(relations, compiled) {
-            // Once more only where numbers widen, or unions within unions would take time without end.
-            let fits = zip(own.kinds, kinds).allSatisfy { $0 == nil || $0 == $1 }
-            let fragment = fits ? own.fragment : try compile(relation, as: kinds).fragment
-            parts.append(.build("SELECT * FROM ($)", [fragment]))
+        let statements = compiled.map { part in
+            part.fits(kinds) ? .build("SELECT * FROM ($)", [part.fragment]) : part.converted(to: kinds)
         }
-        return Compiled(fragment: .list(parts, separator: " UNION ALL "), kinds: kinds)
+        let parts = kinds.indices.map { column in compiled.map { $0.parts[column] }.max() ?? 1 }
+        // Cannot trap: at most so many relations, each with at most so many copies.
+        let copies = min(compiled.reduce(0) { $0 + $1.copies }, StatementBudget.maximumParts)
+        return Compiled(
+            fragment: .list(statements, separator: " UNION ALL "), kinds: kinds, parts: parts, copies: copies)
+    }
+
+    /// Beyond the limit each further copy is as much too much.
+    private mutating func copy(for nested: Compiled) {
+        // Cannot trap: both are below the limit.
+        copies = min(copies * nested.copies, StatementBudget.maximumParts)
     }
 
     static func common(_ left: [RowValueType?], _ right: [RowValueType?]) throws(PorticoError) -> [RowValueType?] {
@@ -153,6 +188,33 @@ extension RelationCompiler {
             result.append(kind)
         }
         return result
+    }
+}
+
+extension RelationCompiler {
+    /// A column of a nested relation.
+    struct Output {
+        let kind: RowValueType?
+        /// What it counts where it is named.
+        let parts: Int
+    }
+}
+
+// What is read of a compiled relation.
+extension RelationCompiler.Compiled {
+    var outputs: [RelationCompiler.Output] { zip(kinds, parts).map { .init(kind: $0, parts: $1) } }
+
+    /// Whether its columns are of these kinds already.
+    func fits(_ wanted: [RowValueType?]) -> Bool { zip(kinds, wanted).allSatisfy { $0 == nil || $0 == $1 } }
+
+    /// Its rows with numbers of these kinds. Around the statement: compiling it once more for other kinds would take twice
+    /// as long with each level of relations within each other.
+    func converted(to wanted: [RowValueType?]) -> SQLFragment {
+        if fits(wanted) { return fragment }
+        let columns = zip(kinds, wanted).enumerated().map { column, pair in
+            SQLFragment.build("$ AS c\(column)", [TypedSQL("c\(column)", pair.0).converted(to: pair.1).fragment])
+        }
+        return SQLFragment("SELECT ") + .list(columns) + .build(" FROM ($)", [fragment])
     }
 }
 
@@ -183,7 +245,10 @@ extension RelationCompiler {
             "WITH RECURSIVE \(table)(\(names)) AS (SELECT * FROM ($) \(union) $\(try Self.order(recursion))) "
             + "SELECT \(names)\(place) FROM \(table)"
         let kinds = recursion.order.isEmpty ? start.kinds : start.kinds + [.integer]
-        return Compiled(fragment: .build(sql, [start.fragment, step.fragment]), kinds: kinds)
+        // SQLite keeps the rows that a recursion finds, so its columns are what they are.
+        return Compiled(
+            fragment: .build(sql, [start.fragment, step.fragment]), kinds: kinds, parts: kinds.map { _ in 1 },
+            copies: 1)
     }
 
     /// A step reads the rows found by the table's name, once.
@@ -192,7 +257,7 @@ extension RelationCompiler {
             throw PorticoError(.requestInvalid, "There is no recursion whose rows could be gone on from.")
         }
         recursion = nil
-        try scope.add(name, .rows(open.kinds), isOptional: false)
+        try scope.add(name, .rows(open.kinds.map { Output(kind: $0, parts: 1) }), isOptional: false)
         return SQLFragment("\(open.table) AS \(name.sql)")
     }
 
@@ -211,8 +276,8 @@ extension RelationCompiler {
 struct SourceScope {
     enum Source {
         case records(CollectionLayout)
-        /// The kinds of a nested relation's columns.
-        case rows([RowValueType?])
+        /// A nested relation's columns.
+        case rows([RelationCompiler.Output])
         /// The list whose elements it goes through; the source itself gives their positions.
         case elements(TypedSQL)
     }
@@ -236,9 +301,9 @@ struct SourceScope {
 
     func isMandatory(_ name: SourceName) -> Bool { !optional.contains(name) }
 
-    func kind(of column: Int, in name: SourceName) throws(PorticoError) -> RowValueType? {
-        guard case .rows(let kinds)? = sources[name], kinds.indices.contains(column) else { throw Self.unknown }
-        return kinds[column]
+    func output(_ column: Int, of name: SourceName) throws(PorticoError) -> RelationCompiler.Output {
+        guard case .rows(let outputs)? = sources[name], outputs.indices.contains(column) else { throw Self.unknown }
+        return outputs[column]
     }
 
     func list(_ name: SourceName) throws(PorticoError) -> TypedSQL {
