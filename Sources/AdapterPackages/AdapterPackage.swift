@@ -149,7 +149,7 @@ final class PackageFile: Sendable {
     private let descriptor: Int32
 
     init(_ path: String) throws(AdapterPackageError) {
-        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let name = PackagePath.names(path, omittingEmptyOnes: true).last.map(String.init) ?? path
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw AdapterPackageError("\(name) cannot be opened: \(String(cString: strerror(errno))).")

@@ -266,7 +266,7 @@ extension InstalledAdapters {
     }
 
     private func makeFolder(_ path: String) throws(AdapterPackageError) {
-        let names = path.split(separator: "/", omittingEmptySubsequences: false)
+        let names = PackagePath.names(path, omittingEmptyOnes: false)
         for end in names.indices {
             let part = names[...end].joined(separator: "/")
             if part.isEmpty || exists(part) { continue }

@@ -98,7 +98,10 @@ import Testing
 
     @Test(arguments: [
         ("../out", "leads out"), ("/etc/x", "leads out"), ("a/../../b", "leads out"), ("a//b", "leads out"),
-        ("a\\b", "leads out"), ("a\nb", "leads out"), ("extra", "is not in its adapter.json"), ("bin/worker", "twice"),
+        ("a\\b", "leads out"), ("a\nb", "leads out"),
+        // One `Character`, and two names to the file system.
+        ("../\u{301}x", "leads out"), ("a/../\u{301}/../\u{301}b", "leads out"), ("a/\u{301}/\u{20E0}", "not in its"),
+        ("extra", "is not in its adapter.json"), ("bin/worker", "twice"),
     ])
     func `a name that leads elsewhere, or is not listed, is refused`(name: String, reason: String) throws {
         let folder = try TemporaryFolder()
@@ -109,6 +112,11 @@ import Testing
         bytes += Self.summed(header) + TarArchive.end
         let path = try folder.file("bad.adapter", bytes)
         #expect(refusal { try AdapterPackage(path) }?.contains(reason) == true)
+    }
+
+    @Test func `a path's folders are those of the file system`() throws {
+        #expect(try #require(PackagePath("a/\u{301}b/c")).folders == ["a", "a/\u{301}b"])
+        #expect(PackagePath(String(repeating: "/\u{301}a", count: 16)) == nil)
     }
 
     @Test(arguments: Array("123467LKS".utf8)) func `links, devices and pipes are refused`(kind: UInt8) throws {

@@ -270,6 +270,9 @@ struct NotesAdapter: Adapter {
             ("X-Sendfile2", "/etc/evil"), ("Use-As-Dictionary", "match=\"/*evil\""),
             // Sent back by browsers as a cookie of that name.
             ("Set-Cookie", "=portico_session=stolen"), ("Set-Cookie", "stolen"),
+            // Separators that are one `Character` with what follows them.
+            ("Set-Cookie", "portico_session=\u{301}a=stolen"), ("Set-Cookie", "own=\u{301}a=stolen"),
+            ("Set-Cookie", "portico_session=a;\u{301}=stolen"),
             ("Set-Cookie", "own=1; Path=/files"), ("Content-Security-Policy", "default-src 'none'"),
         ].map { MountHeaders.Field($0.0, $0.1) })
 

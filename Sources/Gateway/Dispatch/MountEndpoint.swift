@@ -158,11 +158,13 @@ extension MountHeaders {
     }
 
     /// Nil for one without a name, which browsers send back as its value alone: that could be another cookie's name and value.
-    /// Source: RFC 6265bis, section 5.6.
+    /// Nil for one with other bytes than those of ASCII too: what reads them may take another one's name out of them.
+    /// Source: RFC 6265bis, sections 4.1.1 and 5.6.
     private static func cookieName(_ field: String) -> String? {
-        let pair = field.prefix { $0 != ";" }
-        guard let split = pair.firstIndex(of: "=") else { return nil }
-        let name = pair[..<split].trimmingSpaces()
+        guard field.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        let pair = field.utf8.prefix { $0 != UInt8(ascii: ";") }
+        guard let split = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+        let name = Substring(pair[..<split]).trimmingSpaces()
         return name.isEmpty ? nil : String(name)
     }
 
