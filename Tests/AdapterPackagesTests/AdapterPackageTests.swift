@@ -174,7 +174,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["text", "worker"])
     }
 
-    private static func signer() throws -> PackageSigner {
+    static func signer() throws -> PackageSigner {
         let key = Curve25519.Signing.PrivateKey()
         let prefix: [UInt8] = [
             0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
