@@ -242,6 +242,19 @@ class Deployment(PackageTest):
         self.assertEqual(kinds, [
             "removed", "started anew", "rolled back to 1.1.0", "rolled back to 1.0.0", "upgraded to 1.1.0", "installed 1.0.0"])
 
+    def test_a_change_that_cannot_be_made_to_last_has_an_entry_that_says_so(self):
+        self.write()
+        self.start()
+        # No file can take its place.
+        (self.folder / "data/adapters/tasks/state.json").mkdir(parents=True)
+        self.adapters("install", self.package("1.0.0"), status=FAILED)
+        self.assertEqual(self.version(), 404)
+        (self.folder / "data/adapters/tasks/state.json").rmdir()
+        self.adapters("install", self.package("1.0.0"))
+        entries = self.control("audit", "list")["entries"]
+        self.assertEqual([entry["detail"] for entry in entries if entry["kind"] == "adapter.deployed"], [
+            "installed 1.0.0", "installed 1.0.0: failed, nothing has changed", "installed 1.0.0"])
+
     def test_what_is_shown_of_an_adapter_has_its_paths_and_what_its_entities_mirror(self):
         self.write({"id": "integer"}, adapters={**self.OTHERS, "chat": {}})
         self.start()
