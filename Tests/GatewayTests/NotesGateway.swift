@@ -208,6 +208,9 @@ struct NotesAdapter: Adapter {
                     "Failure", members: [Member("kind", .choice(["upstream", "defect", "internal", "code"]))]),
                 output: .bool),
             Operation(
+                "titles", summary: "The titles of the caller's notes.", effect: .reads, output: .list(of: .string),
+                caching: .untilRecordsChange, entities: ["notes"], bindings: [HTTPBinding(.get, "/titles")]),
+            Operation(
                 "clear", summary: "Says that it was asked.", effect: .writes, output: .bool, audience: .operators),
         ],
         mounts: [HTTPMount("files", summary: "Files.", path: "/files", methods: ["GET", "POST"])],
@@ -230,6 +233,9 @@ struct NotesAdapter: Adapter {
             let note = try await call.records.update(
                 id, ["sharedWith": [call.input["with"] ?? .null]], in: "notes")
             return .value(["sharedWith": note["sharedWith"]])
+        case "titles":
+            let notes = try await call.records.query(Query(), in: "notes")
+            return .value(.array(notes.records.map { $0["title"] }))
         case "double": return .value(["doubled": .int64((call.input["number"]?.int64Value ?? 0) * 2)])
         case "fail":
             switch call.input["kind"]?.stringValue {
