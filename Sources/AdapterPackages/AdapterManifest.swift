@@ -85,13 +85,14 @@ public struct AdapterManifest: Sendable, Equatable {
 /// The place of a file in a package: names joined by `/`, from the package's folder on.
 ///
 /// At most 16 names and 255 bytes, of which the last name has at most 100 (the archive's format). No name is empty, `.` or
-/// `..`, or has a control character or a backslash.
+/// `..`, or has a control character or a backslash. It is taken apart by bytes, as the file system does: `/` and a combining
+/// mark after it are one `Character`.
 public struct PackagePath: Sendable, Hashable, CustomStringConvertible {
     public let text: String
 
     /// Nil for what is no such path.
     public init?(_ text: String) {
-        let names = text.split(separator: "/", omittingEmptySubsequences: false)
+        let names = Self.names(text, omittingEmptyOnes: false)
         guard text.utf8.count <= 255, names.count <= 16, let last = names.last, last.utf8.count <= 100,
             names.dropLast().joined(separator: "/").utf8.count <= 155,
             names.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
@@ -102,9 +103,17 @@ public struct PackagePath: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { text }
 
+    /// The outermost folder first, the file last.
+    var names: [Substring] { Self.names(text, omittingEmptyOnes: true) }
+
+    static func names(_ text: String, omittingEmptyOnes: Bool) -> [Substring] {
+        text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: omittingEmptyOnes)
+            .map { Substring($0) }
+    }
+
     /// The folders that it lies in, the outer first.
     var folders: [String] {
-        let names = text.split(separator: "/").dropLast()
+        let names = names.dropLast()
         return names.indices.map { names[...$0].joined(separator: "/") }
     }
 }

@@ -15,6 +15,8 @@ public struct AdapterPackage: Sendable {
     /// The key that signed it; nil: none.
     public let signer: PackageKey?
     let manifestBytes: [UInt8]
+    /// Of ``PackageSignature``; nil: it is not signed.
+    let signatureBytes: [UInt8]?
     private let file: PackageFile
     private let entries: [PackagePath: TarArchive.Entry]
 
@@ -35,8 +37,11 @@ public struct AdapterPackage: Sendable {
         manifest = try AdapterManifest(manifestBytes)
         var entries: [PackagePath: TarArchive.Entry] = [:]
         for entry in archive.files.dropFirst() { entries[entry.path] = entry }
-        signer = try Self.signer(
-            entries.first { $0.key.text == PackageSignature.fileName }?.value, of: manifestBytes, in: file, trusted)
+        let signature = entries.first { $0.key.text == PackageSignature.fileName }?.value
+        signatureBytes = try signature.map { entry throws(AdapterPackageError) in
+            try file.whole(entry, limit: PackageSignature.maximumBytes)
+        }
+        signer = try Self.signer(signatureBytes, of: manifestBytes, trusted)
         entries = entries.filter { $0.key.text != PackageSignature.fileName }
         self.file = file
         self.entries = entries
@@ -44,16 +49,16 @@ public struct AdapterPackage: Sendable {
     }
 
     private static func signer(
-        _ entry: TarArchive.Entry?, of manifest: [UInt8], in file: PackageFile, _ trusted: [PackageKey]
+        _ bytes: [UInt8]?, of manifest: [UInt8], _ trusted: [PackageKey]
     ) throws(AdapterPackageError) -> PackageKey? {
-        guard let entry else {
+        guard let bytes else {
             guard trusted.isEmpty else {
                 throw AdapterPackageError(
                     "The package is not signed, and packages.trustedKeys requires a signature. Sign it with --sign.")
             }
             return nil
         }
-        let signature = try PackageSignature(file.whole(entry, limit: PackageSignature.maximumBytes))
+        let signature = try PackageSignature(bytes)
         guard signature.isValid(for: manifest) else {
             throw AdapterPackageError(
                 "The package's signature does not match its \(AdapterManifest.fileName). Pack and sign it again.")
@@ -156,7 +161,7 @@ final class PackageFile: Sendable {
     private let descriptor: Int32
 
     init(_ path: String) throws(AdapterPackageError) {
-        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let name = PackagePath.names(path, omittingEmptyOnes: true).last.map(String.init) ?? path
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw AdapterPackageError("\(name) cannot be opened: \(String(cString: strerror(errno))).")

@@ -26,13 +26,16 @@ public struct InstalledAdapters: Sendable {
     }
 
     /// What is installed, by name, or why it cannot be used. The files of the current versions are compared with their
-    /// digests. Throws where the folder cannot be read, or every user may write it.
-    public func all() throws(AdapterPackageError) -> [AdapterName: Result<InstalledAdapter, AdapterPackageError>] {
+    /// digests, and their signatures with the keys of which one is needed; none: a signature is not needed. Throws where the
+    /// folder cannot be read, or every user may write it.
+    public func all(
+        trusting keys: [PackageKey]
+    ) throws(AdapterPackageError) -> [AdapterName: Result<InstalledAdapter, AdapterPackageError>] {
         var found: [AdapterName: Result<InstalledAdapter, AdapterPackageError>] = [:]
         for text in try names(in: folder) {
             guard let name = AdapterName(text) else { continue }
             do throws(AdapterPackageError) {
-                found[name] = try verified(name).map { .success($0) }
+                found[name] = try verified(name, trusting: keys).map { .success($0) }
             } catch {
                 found[name] = .failure(error)
             }
@@ -40,12 +43,19 @@ public struct InstalledAdapters: Sendable {
         return found
     }
 
-    /// One of them, the files of its current version compared with their digests; nil: it is not installed. Throws where it
-    /// cannot be used.
-    public func verified(_ name: AdapterName) throws(AdapterPackageError) -> InstalledAdapter? {
+    /// One of them, its current version checked as in ``all(trusting:)``; nil: it is not installed. Throws where it cannot be used.
+    public func verified(
+        _ name: AdapterName, trusting keys: [PackageKey]
+    ) throws(AdapterPackageError) -> InstalledAdapter? {
         guard let adapter = try installed(name) else { return nil }
-        try verify(adapter.current)
+        try verify(adapter.current, trusting: keys)
         return adapter
+    }
+
+    /// The current version of one whose files perhaps cannot be used; nil: it is not installed, or its state cannot be read.
+    public func currentVersion(of name: AdapterName) -> AdapterVersion? {
+        guard let state = try? state(of: name) else { return nil }
+        return state.current
     }
 
     /// One of them, its files not compared; nil: it is not installed.
@@ -56,7 +66,7 @@ public struct InstalledAdapters: Sendable {
     }
 
     /// Puts the package's version beside those that are there. It is not used before ``use(_:)``. The same version takes the place
-    /// of one whose files were changed.
+    /// of one whose files were changed, or that has another signature or none.
     ///
     /// Throws where this host does not speak its protocol, or another package of the same name and version is there.
     public func add(_ package: AdapterPackage) throws(AdapterPackageError) -> AdapterRelease {
@@ -75,7 +85,8 @@ public struct InstalledAdapters: Sendable {
                     "Another package of \(manifest.name) \(manifest.version) is installed: give this one another version."
                 )
             }
-            if (try? verify(known)) != nil { return known }
+            let isSound = (try? verify(known, trusting: [])) != nil
+            if isSound, (try? signature(of: known)) == package.signatureBytes { return known }
         }
         let incoming = "\(folder)/.incoming-\(String(random(), radix: 16))"
         do throws(AdapterPackageError) {
@@ -105,12 +116,12 @@ public struct InstalledAdapters: Sendable {
     ///
     /// `reason`: why, where no operator did it. It stays until another version is used.
     public func rollBack(
-        _ name: AdapterName, because reason: String? = nil
+        _ name: AdapterName, trusting keys: [PackageKey], because reason: String? = nil
     ) throws(AdapterPackageError) -> AdapterRelease {
         guard let state = try state(of: name), let previous = state.previous else {
             throw AdapterPackageError("There is no earlier version of \(name).")
         }
-        let release = try verifiedRelease(name, previous)
+        let release = try verifiedRelease(name, previous, trusting: keys)
         let reason = reason.map { String(decoding: $0.utf8.prefix(Self.maximumReason), as: UTF8.self) }
         try write(State(current: previous, previous: state.current, rollbackReason: reason), of: name)
         return release
@@ -129,12 +140,12 @@ public struct InstalledAdapters: Sendable {
         return AdapterRelease(manifest: manifest, folder: path)
     }
 
-    /// One of its versions, whose files are compared with their digests. Throws where it cannot be used.
+    /// One of its versions, checked as in ``all(trusting:)``. Throws where it cannot be used.
     public func verifiedRelease(
-        _ name: AdapterName, _ version: AdapterVersion
+        _ name: AdapterName, _ version: AdapterVersion, trusting keys: [PackageKey]
     ) throws(AdapterPackageError) -> AdapterRelease {
         let release = try release(name, version)
-        try verify(release)
+        try verify(release, trusting: keys)
         return release
     }
 
@@ -247,16 +258,21 @@ extension InstalledAdapters {
             try package.content(of: path) { piece throws(AdapterPackageError) in try output.append(piece) }
             try output.flush()
         }
-        let manifest = try PackageOutput("\(target)/\(AdapterManifest.fileName)", mode: 0o600)
-        try manifest.append(package.manifestBytes)
-        try manifest.flush()
+        let signature = package.signatureBytes.map { (PackageSignature.fileName, $0) }
+        for (name, bytes) in [(AdapterManifest.fileName, package.manifestBytes), signature].compactMap(\.self) {
+            let output = try PackageOutput("\(target)/\(name)", mode: 0o600)
+            try output.append(bytes)
+            try output.flush()
+        }
         try moving { () throws(PorticoError) in
             for folder in folders { try DurableFiles.flush("\(target)/\(folder)") }
             try DurableFiles.flush(target)
         }
     }
 
-    private func verify(_ release: AdapterRelease) throws(AdapterPackageError) {
+    private func verify(_ release: AdapterRelease, trusting keys: [PackageKey]) throws(AdapterPackageError) {
+        try verifySignature(of: release, trusting: keys)
+        try verifyNames(of: release)
         for (path, listed) in release.manifest.files {
             let file = try PackageFile("\(release.folder)/\(path)")
             guard file.size == listed.size, try file.digest() == listed.digest else {
@@ -265,8 +281,64 @@ extension InstalledAdapters {
         }
     }
 
+    private func verifySignature(of release: AdapterRelease, trusting keys: [PackageKey]) throws(AdapterPackageError) {
+        let title = "\(release.manifest.name) \(release.manifest.version)"
+        guard let bytes = try signature(of: release) else {
+            guard keys.isEmpty else {
+                throw AdapterPackageError(
+                    "\(title) was installed without a signature, and packages.trustedKeys asks for one: install it again, signed."
+                )
+            }
+            return
+        }
+        let signature = try PackageSignature(bytes)
+        let manifest = try PackageFile("\(release.folder)/\(AdapterManifest.fileName)")
+        guard signature.isValid(for: try manifest.read(0, manifest.size)) else {
+            throw AdapterPackageError(
+                "The \(AdapterManifest.fileName) of \(title) is not what was signed: install it again.")
+        }
+        guard keys.isEmpty || keys.contains(signature.key) else {
+            throw AdapterPackageError(
+                "\(title) is signed by the key \(signature.key.text), which packages.trustedKeys does not have: "
+                    + "install it again, signed by one of them.")
+        }
+    }
+
+    /// The bytes of the release's ``PackageSignature``; nil: it has none.
+    private func signature(of release: AdapterRelease) throws(AdapterPackageError) -> [UInt8]? {
+        let path = "\(release.folder)/\(PackageSignature.fileName)"
+        guard exists(path) else { return nil }
+        let file = try PackageFile(path)
+        guard file.size <= PackageSignature.maximumBytes else {
+            throw AdapterPackageError(
+                "The \(PackageSignature.fileName) of \(release.manifest.name) was changed: install it again.")
+        }
+        return try file.read(0, file.size)
+    }
+
+    /// Throws where there is a file that the manifest does not list, which its program would read or load, or a link.
+    private func verifyNames(of release: AdapterRelease) throws(AdapterPackageError) {
+        let files = Set(
+            release.manifest.files.keys.map(\.text) + [AdapterManifest.fileName, PackageSignature.fileName])
+        let folders = Set(release.manifest.files.keys.flatMap(\.folders))
+        var waiting = [""]
+        while let folder = waiting.popLast() {
+            for name in try names(in: "\(release.folder)/\(folder)") {
+                let path = folder + name
+                var status = stat()
+                let type = lstat("\(release.folder)/\(path)", &status) == 0 ? status.st_mode & S_IFMT : 0
+                if type == S_IFDIR, folders.contains(path) {
+                    waiting.append("\(path)/")
+                } else if type != S_IFREG || !files.contains(path) {
+                    throw AdapterPackageError(
+                        "\(path.debugDescription) is not of the package \(release.manifest.name): install it again.")
+                }
+            }
+        }
+    }
+
     private func makeFolder(_ path: String) throws(AdapterPackageError) {
-        let names = path.split(separator: "/", omittingEmptySubsequences: false)
+        let names = PackagePath.names(path, omittingEmptyOnes: false)
         for end in names.indices {
             let part = names[...end].joined(separator: "/")
             if part.isEmpty || exists(part) { continue }

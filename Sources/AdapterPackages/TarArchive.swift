@@ -147,7 +147,7 @@ extension TarArchive {
         func put(_ text: some Collection<UInt8>, at place: Int) {
             block.replaceSubrange(place..<place + text.count, with: text)
         }
-        let names = path.text.split(separator: "/")
+        let names = path.names
         guard size >= 0, size < 1 << 33, let last = names.last else {
             throw AdapterPackageError("\(path) is too large for an archive.")
         }

@@ -79,7 +79,7 @@ public struct BackupFolder: Sendable {
 
     /// Its name is its digest, below a folder of the first two digits.
     private static func isAttachment(_ path: String) -> Bool {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = BackupList.names(path, omittingEmptyOnes: false)
         return parts.count == 3 && parts[0] == attachmentsName && SHA256Text.isDigest(parts[2])
             && parts[2].hasPrefix(parts[1]) && parts[1].utf8.count == 2
     }
@@ -126,12 +126,16 @@ public struct BackupList: Sendable, Equatable {
         }
     }
 
+    /// Taken apart by bytes, as the file system does: `/` and a combining mark after it are one `Character`.
+    static func names(_ path: some StringProtocol, omittingEmptyOnes: Bool = true) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: omittingEmptyOnes)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Whether a path leads into the directory and nowhere else.
     static func isWithin(_ path: some StringProtocol) -> Bool {
         path.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
-            && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
-                !$0.isEmpty && $0 != "." && $0 != ".."
-            }
+            && names(path, omittingEmptyOnes: false).allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
     }
 }
 

@@ -113,7 +113,7 @@ extension FileTree {
     /// may do something.
     private func opened(_ path: String, _ flags: Int32) throws(PorticoError) -> Int32 {
         guard BackupList.isWithin(path) else { throw Self.refusal(path, "leads out of the backup") }
-        let names = path.split(separator: "/").map { String($0) }
+        let names = BackupList.names(path)
         var folder = dup(root)
         defer { if folder >= 0 { close(folder) } }
         for name in names.dropLast() {
@@ -167,7 +167,7 @@ extension FileTree {
     }
 
     private func kind(of path: String) throws(PorticoError) -> mode_t? {
-        let names = path.split(separator: "/").map { String($0) }
+        let names = BackupList.names(path)
         let parent = try folder(names.dropLast().joined(separator: "/"))
         defer { close(parent) }
         return kind(names.last ?? "", in: parent)
@@ -176,8 +176,8 @@ extension FileTree {
     private func folder(_ path: String) throws(PorticoError) -> Int32 {
         // Opened anew: a duplicate would share its position among the directory's names.
         var folder = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        for name in path.split(separator: "/") {
-            let inner = openat(folder, String(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        for name in BackupList.names(path) {
+            let inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             close(folder)
             folder = inner
         }

@@ -84,7 +84,7 @@ extension PluginFile {
     }
 
     private static func parent(of path: String) -> String {
-        let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+        let parent = path[..<(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)]
         return parent.isEmpty ? "/" : String(parent)
     }
 }

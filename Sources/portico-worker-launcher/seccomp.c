@@ -79,8 +79,12 @@ static const int own_process_or_zero[] = {
     SYS_prlimit64, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_sched_setaffinity,
 };
 
-// Signals of descriptors that go to a process of one's choice, and input for a terminal.
-static const int refused_fcntl[] = {8 /* F_SETOWN */, 10 /* F_SETSIG */, 15 /* F_SETOWN_EX */};
+// Signals of descriptors that go to a process of one's choice, leases of files, whose end a process that opens them for
+// writing waits for, what happens in folders, and input for a terminal.
+static const int refused_fcntl[] = {
+    8 /* F_SETOWN */, 10 /* F_SETSIG */, 15 /* F_SETOWN_EX */, 1024 /* F_SETLEASE */, 1026 /* F_NOTIFY */,
+    1040 /* F_SETDELEG */,
+};
 static const int refused_ioctl[] = {
     0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */, 0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */,
 };

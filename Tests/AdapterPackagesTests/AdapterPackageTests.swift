@@ -102,7 +102,10 @@ import Testing
 
     @Test(arguments: [
         ("../out", "leads out"), ("/etc/x", "leads out"), ("a/../../b", "leads out"), ("a//b", "leads out"),
-        ("a\\b", "leads out"), ("a\nb", "leads out"), ("extra", "does not list"), ("bin/worker", "twice"),
+        ("a\\b", "leads out"), ("a\nb", "leads out"),
+        // One `Character`, and two names to the file system.
+        ("../\u{301}x", "leads out"), ("a/../\u{301}/../\u{301}b", "leads out"), ("a/\u{301}/\u{20E0}", "does not list"),
+        ("extra", "does not list"), ("bin/worker", "twice"),
     ])
     func `a name that leads elsewhere, or is not listed, is refused`(name: String, reason: String) throws {
         let folder = try TemporaryFolder()
@@ -113,6 +116,11 @@ import Testing
         bytes += Self.summed(header) + TarArchive.end
         let path = try folder.file("bad.adapter", bytes)
         #expect(refusal { try AdapterPackage(path) }?.contains(reason) == true)
+    }
+
+    @Test func `a path's folders are those of the file system`() throws {
+        #expect(try #require(PackagePath("a/\u{301}b/c")).folders == ["a", "a/\u{301}b"])
+        #expect(PackagePath(String(repeating: "/\u{301}a", count: 16)) == nil)
     }
 
     @Test(arguments: Array("123467LKS".utf8)) func `links, devices and pipes are refused`(kind: UInt8) throws {
@@ -170,7 +178,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["text", "worker"])
     }
 
-    private static func signer() throws -> PackageSigner {
+    static func signer() throws -> PackageSigner {
         let key = Curve25519.Signing.PrivateKey()
         let prefix: [UInt8] = [
             0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,

@@ -21,7 +21,7 @@ import Testing
     private func current() throws -> String? { try adapters.installed("inventory")?.current.manifest.version.text }
 
     @Test func `nothing is installed where there is no folder`() throws {
-        #expect(try adapters.all().isEmpty && adapters.installed("inventory") == nil)
+        #expect(try adapters.all(trusting: []).isEmpty && adapters.installed("inventory") == nil)
         try adapters.removeUnfinished()
         #expect(!FileManager.default.fileExists(atPath: root))
     }
@@ -31,7 +31,7 @@ import Testing
         #expect(try current() == nil)
         #expect(FileManager.default.isExecutableFile(atPath: release.program))
         try adapters.use(release)
-        #expect(try adapters.all()["inventory"]?.get().current == release)
+        #expect(try adapters.all(trusting: [])["inventory"]?.get().current == release)
         #expect(try adapters.installed("inventory")?.previous == nil)
     }
 
@@ -40,15 +40,16 @@ import Testing
         #expect(try current() == "1.2.0")
         let versions = try FileManager.default.contentsOfDirectory(atPath: "\(root)/inventory/versions")
         #expect(versions.sorted() == ["1.1.0", "1.2.0"])
-        #expect(try adapters.rollBack("inventory").manifest.version.text == "1.1.0")
+        #expect(try adapters.rollBack("inventory", trusting: []).manifest.version.text == "1.1.0")
         #expect(try current() == "1.1.0")
-        #expect(try adapters.rollBack("inventory").manifest.version.text == "1.2.0")
+        #expect(try adapters.rollBack("inventory", trusting: []).manifest.version.text == "1.2.0")
     }
 
     @Test func `the reason of a roll-back is kept until another version is used`() throws {
         for version in ["1.0.0", "1.1.0"] { try adapters.use(add(version)) }
         #expect(try adapters.installed("inventory")?.rollbackReason == nil)
-        _ = try adapters.rollBack("inventory", because: "it ended \u{0}" + String(repeating: "é\u{1}", count: 10_000))
+        _ = try adapters.rollBack(
+            "inventory", trusting: [], because: "it ended \u{0}" + String(repeating: "é\u{1}", count: 10_000))
         let reason = try #require(try adapters.installed("inventory")?.rollbackReason)
         #expect(reason.hasPrefix("it ended ") && reason.utf8.count <= 600)
         try adapters.use(add("1.1.0"))
@@ -57,8 +58,9 @@ import Testing
 
     @Test func `without an earlier version there is no roll-back`() throws {
         try adapters.use(add("1.0.0"))
-        #expect(refusal { try adapters.rollBack("inventory") } == "There is no earlier version of inventory.")
-        #expect(refusal { try adapters.rollBack("nothing") } != nil)
+        #expect(
+            refusal { try adapters.rollBack("inventory", trusting: []) } == "There is no earlier version of inventory.")
+        #expect(refusal { try adapters.rollBack("nothing", trusting: []) } != nil)
     }
 
     @Test func `the same package may be added again, another one of its version may not`() throws {
@@ -74,7 +76,7 @@ import Testing
         #expect(
             refusal { try adapters.add(package) }
                 == "The package's program speaks version 7 of the adapter protocol; this host speaks 1.")
-        #expect(try adapters.all().isEmpty)
+        #expect(try adapters.all(trusting: []).isEmpty)
     }
 
     @Test(
@@ -95,9 +97,9 @@ import Testing
         let second = try add("2.0.0")
         try adapters.discard(second)
         try adapters.discard(first)
-        #expect(try adapters.all()["inventory"]?.get().current == first)
+        #expect(try adapters.all(trusting: [])["inventory"]?.get().current == first)
         try adapters.remove("inventory")
-        #expect(try adapters.all().isEmpty && FileManager.default.contentsOfDirectory(atPath: root).isEmpty)
+        #expect(try adapters.all(trusting: []).isEmpty && FileManager.default.contentsOfDirectory(atPath: root).isEmpty)
     }
 
     @Test func `what was not finished is removed at start`() throws {
@@ -123,35 +125,88 @@ import Testing
         } else {
             try Data([UInt8](repeating: 0x42, count: 1_000)).write(to: URL(fileURLWithPath: file))
         }
-        let all = try adapters.all()
+        let all = try adapters.all(trusting: [])
         #expect(throws: Never.self) { try all["inventory"]?.get() }
         #expect(throws: AdapterPackageError.self) { try all["weather"]?.get() }
+    }
+
+    @Test(arguments: [
+        "bin/extra", "share/__pycache__/text.pyc", "lib/libswiftCore.so", "extra", "share/\u{301}text",
+    ])
+    func `a file that is not listed refuses its adapter, and a link too`(name: String) throws {
+        try adapters.use(add("1.0.0"))
+        let version = URL(fileURLWithPath: "\(root)/inventory/versions/1.0.0")
+        let file = version.appending(path: name)
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data("x".utf8).write(to: file)
+        #expect(refusal { try adapters.verified("inventory", trusting: []) }?.contains("is not of the package") == true)
+        try adapters.use(add("1.0.0"))
+        #expect(throws: Never.self) { try adapters.verified("inventory", trusting: []) }
+        let text = version.appending(path: "share/text")
+        try FileManager.default.moveItem(at: text, to: URL(fileURLWithPath: "\(root)/text"))
+        try FileManager.default.createSymbolicLink(atPath: text.path, withDestinationPath: "\(root)/text")
+        #expect(refusal { try adapters.verified("inventory", trusting: []) }?.contains("is not of the package") == true)
+    }
+
+    @Test func `a signature is kept, and its key must be one of those that are trusted`() throws {
+        let (signer, other) = (try AdapterPackageTests.signer(), try AdapterPackageTests.signer())
+        func add(_ version: String, by signer: PackageSigner?) throws -> AdapterRelease {
+            try adapters.add(AdapterPackage(folder.package(version, signer: signer)))
+        }
+        func problem(trusting keys: [PackageKey]) -> String? {
+            refusal { try adapters.verified("inventory", trusting: keys) }
+        }
+        try adapters.use(add("1.0.0", by: nil))
+        #expect(problem(trusting: []) == nil)
+        #expect(problem(trusting: [signer.publicKey])?.contains("install it again, signed") == true)
+        // The same version with a signature takes its place.
+        try adapters.use(add("1.0.0", by: signer))
+        #expect(problem(trusting: [other.publicKey, signer.publicKey]) == nil)
+        #expect(problem(trusting: [other.publicKey])?.contains("is signed by the key \(signer.publicKey.text)") == true)
+        try adapters.use(add("1.1.0", by: other))
+        #expect(
+            refusal { try adapters.rollBack("inventory", trusting: [other.publicKey]) }?.contains("signed by") == true)
+        #expect(try current() == "1.1.0")
+        #expect(
+            try adapters.all(trusting: [other.publicKey])["inventory"]?.get().current.manifest.version.text == "1.1.0")
+    }
+
+    @Test func `a manifest that was changed is not what was signed, whether keys are trusted or not`() throws {
+        let signer = try AdapterPackageTests.signer()
+        try adapters.use(adapters.add(AdapterPackage(folder.package("1.0.0", signer: signer))))
+        let manifest = URL(fileURLWithPath: "\(root)/inventory/versions/1.0.0/adapter.json")
+        try (Data(contentsOf: manifest) + Data("\n".utf8)).write(to: manifest)
+        #expect(
+            refusal { try adapters.verified("inventory", trusting: []) }?.contains("is not what was signed") == true)
+        try Data("{}".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/versions/1.0.0/adapter.sig"))
+        #expect(throws: AdapterPackageError.self) { try adapters.verified("inventory", trusting: []) }
     }
 
     @Test(arguments: ["share/text", "adapter.json"])
     func `the same package takes the place of one that was changed`(file: String) throws {
         try adapters.use(add("1.0.0"))
         try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/versions/1.0.0/\(file)"))
-        #expect(throws: AdapterPackageError.self) { try adapters.verified("inventory") }
+        #expect(throws: AdapterPackageError.self) { try adapters.verified("inventory", trusting: []) }
         try adapters.use(add("1.0.0"))
-        #expect(try adapters.verified("inventory")?.current.manifest.version.text == "1.0.0")
+        #expect(try adapters.verified("inventory", trusting: [])?.current.manifest.version.text == "1.0.0")
         // Whatever its state was.
         try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/state.json"))
         try adapters.use(add("1.1.0"))
-        #expect(try adapters.verified("inventory")?.current.manifest.version.text == "1.1.0")
+        #expect(try adapters.verified("inventory", trusting: [])?.current.manifest.version.text == "1.1.0")
     }
 
     @Test func `a state that cannot be read refuses its adapter, and nothing of it is removed`() throws {
         try adapters.use(add("1.0.0"))
         try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/state.json"))
         try adapters.removeUnfinished()
-        #expect(throws: AdapterPackageError.self) { try adapters.all()["inventory"]?.get() }
+        #expect(throws: AdapterPackageError.self) { try adapters.all(trusting: [])["inventory"]?.get() }
         #expect(FileManager.default.fileExists(atPath: "\(root)/inventory/versions/1.0.0/bin/worker"))
     }
 
     @Test func `a folder that every user may write is refused`() throws {
         try adapters.use(add("1.0.0"))
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: root)
-        #expect(refusal { try adapters.all() }?.contains("chmod o-w") == true)
+        #expect(refusal { try adapters.all(trusting: []) }?.contains("chmod o-w") == true)
     }
 }

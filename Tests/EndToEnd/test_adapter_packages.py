@@ -22,7 +22,7 @@ QUICK = True
 PARTS = pathlib.Path(__file__).parent
 
 
-def package(folder, version, fields, key=None, damage=None, name="tasks", **behaviour):
+def package(folder, version, fields, key=None, damage=None, name="tasks", platform=None, **behaviour):
     """A file `tasks-VERSION.adapter`. `key`: the path of a private key that signs it; `damage` changes a file's bytes afterwards."""
     files = {
         "bin/tasks-worker": ((PARTS / "packages/tasks_worker.py").read_bytes(), True),
@@ -31,6 +31,7 @@ def package(folder, version, fields, key=None, damage=None, name="tasks", **beha
     }
     manifest = json.dumps({
         "format": 1, "name": name, "version": version, "protocol": 1, "entry": "bin/tasks-worker",
+        **({"platform": platform} if platform else {}),
         "files": {path: {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "executable": executable}
                   for path, (data, executable) in files.items()}}).encode()
     entries = [("adapter.json", manifest, False)]
@@ -134,7 +135,7 @@ class Settings(PackageTest):
         gateway.stop()
         # One that was there at the start may be left out then, and only then.
         self.start()
-        refuse = self.folder / "data/adapters/tasks/versions/1.0.0/bin/refuse"
+        refuse = self.folder / "data/adapters/tasks/refuse"
         refuse.touch()
         self.write(adapters={**self.OTHERS, "tasks": {"extra": True}})
         report = self.control("config", "apply", status=FAILED)
@@ -245,6 +246,19 @@ class Deployment(PackageTest):
         self.assertEqual(kinds, [
             "removed", "started anew", "rolled back to 1.1.0", "rolled back to 1.0.0", "upgraded to 1.1.0", "installed 1.0.0"])
 
+    def test_a_change_that_cannot_be_made_to_last_has_an_entry_that_says_so(self):
+        self.write()
+        self.start()
+        # No file can take its place.
+        (self.folder / "data/adapters/tasks/state.json").mkdir(parents=True)
+        self.adapters("install", self.package("1.0.0"), status=FAILED)
+        self.assertEqual(self.version(), 404)
+        (self.folder / "data/adapters/tasks/state.json").rmdir()
+        self.adapters("install", self.package("1.0.0"))
+        entries = self.control("audit", "list")["entries"]
+        self.assertEqual([entry["detail"] for entry in entries if entry["kind"] == "adapter.deployed"], [
+            "installed 1.0.0", "installed 1.0.0: failed, nothing has changed", "installed 1.0.0"])
+
     def test_what_is_shown_of_an_adapter_has_its_paths_and_what_its_entities_mirror(self):
         self.write({"id": "integer"}, adapters={**self.OTHERS, "chat": {}})
         self.start()
@@ -298,6 +312,11 @@ class Deployment(PackageTest):
         self.assertIn("The key adapters.tasks.extra is not read", gateway.log())
         self.assertIn("was changed", self.installed()[0]["problem"])
         self.assertFalse((folder / ".incoming-upload-1").exists())
+        # An older one does not take its place, nor one for another machine.
+        for verb in ("install", "upgrade"):
+            self.assertIn("0.9.0 is older than 1.0.0", self.adapters(verb, self.package("0.9.0"), status=FAILED))
+            said = self.adapters(verb, self.package("1.1.0", platform="linux-riscv64"), status=FAILED)
+            self.assertIn("It is made for linux-riscv64", said)
         # The same package mends it.
         self.adapters("install", self.package("1.0.0"))
         self.assertEqual((self.version(), self.installed()[0]["problem"]), ("1.0.0", None))
@@ -350,7 +369,7 @@ class Deployment(PackageTest):
                 gateway = self.start()
                 self.adapters("install", self.package("1.0.0"))
                 gateway.stop()
-                file = self.folder / "data/adapters/tasks/versions/1.0.0/bin" / fault
+                file = self.folder / "data/adapters/tasks" / fault
                 file.touch()
                 self.write(adapters={**self.OTHERS, "tasks": {"extra": True, "access": "login", **others}})
                 checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
@@ -414,9 +433,10 @@ class Deployment(PackageTest):
         gateway = self.start()
         self.adapters("install", self.package("1.0.0"))
         gateway.stop()
-        (self.folder / "data/adapters/tasks/versions/1.0.0/bin/refuse").touch()
+        (self.folder / "data/adapters/tasks/refuse").touch()
         gateway = self.start()
         self.assertEqual(self.version(), 503)
+        (self.folder / "data/adapters/tasks/refuse").unlink()
         self.adapters("upgrade", self.package("1.1.0"))
         self.assertEqual(self.version(), "1.1.0")
 
@@ -452,6 +472,34 @@ class Deployment(PackageTest):
         self.assertIn("not in packages.trustedKeys", self.adapters("upgrade", self.package("1.1.0", key=trusted), status=FAILED))
         self.adapters("upgrade", self.package("1.1.0", key=other))
         self.assertEqual(self.version(), "1.1.0")
+        # What a key has signed that is not trusted any more is not executed by a roll-back.
+        self.assertIn("signed by the key", self.adapters("rollback", "tasks", "--yes", status=FAILED))
+        self.assertEqual((self.version(), self.installed()[0]["version"]), ("1.1.0", "1.1.0"))
+
+    def test_what_no_trusted_key_has_signed_is_left_out_at_the_next_start_until_it_is_installed_again(self):
+        trusted, other = make_key(self.folder, "trusted"), make_key(self.folder, "other")
+        self.write()
+        gateway = self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.adapters("upgrade", self.package("1.1.0", key=other))
+        gateway.stop()
+        self.write(packages={"trustedKeys": [public_key(trusted)]})
+        gateway = self.start()
+        self.assertEqual((self.version(), gateway.get("/v2/list").status), (503, 200))
+        self.assertIn("tasks 1.1.0 is signed by the key", self.installed()[0]["problem"])
+        self.assertIn("install it again, signed", gateway.log())
+        said = self.adapters("rollback", "tasks", "--yes", status=FAILED)
+        self.assertIn("tasks 1.0.0 was installed without a signature", said)
+        # The same version, signed.
+        self.adapters("install", self.package("1.1.0", key=trusted))
+        self.assertEqual((self.version(), self.installed()[0]["problem"]), ("1.1.0", None))
+        gateway.stop()
+        self.start()
+        self.assertEqual(self.version(), "1.1.0")
+        # The keys may stand in the environment as well.
+        checked = run_portico("check", "--config", self.config, "--data", self.folder / "data",
+                              "--set", f"packages.trustedKeys=[{public_key(other)}]")
+        self.assertIn("the adapter tasks is not served", checked.stdout + checked.stderr)
 
     def test_one_that_crashes_soon_after_its_upgrade_gives_way_to_the_version_before(self):
         self.write()

@@ -112,5 +112,8 @@ import Testing
         #expect(rate.covers("/api/v1/users") && rate.covers("/api/v1/users/users"))
         #expect(!rate.covers("/api/v1/usersX") && !rate.covers("/api/v1"))
         #expect(RouteRate(path: "/", requestsPerMinute: 1).covers("/health"))
+        #expect(rate.covers("/api/v1/users/\u{301}"))
+        // Equal to Swift and shorter in bytes.
+        #expect(!RouteRate(path: "/caf\u{65}\u{301}", requestsPerMinute: 1).covers("/caf\u{E9}"))
     }
 }

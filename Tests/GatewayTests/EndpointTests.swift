@@ -45,6 +45,19 @@ import WireFormats
         #expect(try await host.get(notes, as: nil).status == 401)
     }
 
+    @Test func `what an operation keeps of rows that are a caller's is that caller's`() async throws {
+        let host = try await NotesGateway()
+        _ = try await host.note(["title": "private"])
+        // Alice and bob have the same roles.
+        for _ in 0..<2 {
+            #expect(try await host.get("/titles").json == ["private"])
+            #expect(try await host.get("/titles", as: "bob").json == [])
+        }
+        _ = try await host.note(["title": "own"], as: "bob")
+        #expect(try await host.get("/titles", as: "bob").json == ["own"])
+        #expect(try await host.get("/titles").json == ["private"])
+    }
+
     @Test func `entity tags guard reads and writes, in every format`() async throws {
         let host = try await NotesGateway()
         let path = try await host.note()

@@ -289,7 +289,7 @@ import Testing
         let host = try await NotesGateway()
         let inProcess = try await host.get("/files/origin")
         #expect(inProcess.status == 200, "\(inProcess)")
-        #expect(inProcess.fields.count { $0.name.canonicalName == "set-cookie" } == 7)
+        #expect(inProcess.fields.count { $0.name.canonicalName == "set-cookie" } == 10)
     }
 
     @Test func `an attachment is streamed, whole and in ranges`() async throws {

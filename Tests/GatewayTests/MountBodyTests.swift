@@ -25,6 +25,53 @@ import Testing
         }
     }
 
+    private struct Answering: Adapter {
+        let status: Int
+        let headers: MountHeaders
+        let isStreamed: Bool
+        static let body = [UInt8](repeating: 0x41, count: 5_000)
+
+        private final class Pieces: ByteStream {
+            private let wasRead = Atomic<Bool>(false)
+            func next() async throws -> [UInt8]? {
+                wasRead.exchange(true, ordering: .acquiringAndReleasing) ? nil : Answering.body
+            }
+            func cancel() {}
+        }
+
+        func handle(_ call: Call) async throws -> OperationResult { .nothing }
+        func handle(_ request: MountRequest) async throws -> MountResponse {
+            MountResponse(status, headers: headers, body: isStreamed ? .stream(Pieces()) : .bytes(Self.body))
+        }
+    }
+
+    private func answer(_ status: Int, _ headers: MountHeaders, isStreamed: Bool) async throws -> GatewayAnswerRead {
+        try await NotesGateway(adapter: Answering(status: status, headers: headers, isStreamed: isStreamed)).send(
+            .get, "/files/stream", [.acceptEncoding: "gzip"])
+    }
+
+    @Test(arguments: [true, false])
+    func `a body that is coded says so to caches, also where it is not`(isStreamed: Bool) async throws {
+        let coded = try await answer(200, [:], isStreamed: isStreamed)
+        #expect(coded.fields[.contentEncoding] == "gzip" && coded.fields[.vary]?.contains("Accept-Encoding") == true)
+        let further = try await answer(200, ["Vary": "X-Colour"], isStreamed: isStreamed)
+        #expect(further.fields[.vary]?.hasPrefix("X-Colour, Accept-Encoding") == true)
+        let own = try await answer(200, ["Vary": "accept-encoding"], isStreamed: isStreamed)
+        #expect(own.fields[.vary]?.hasPrefix("accept-encoding, Accept") == false)
+        let plain = try await NotesGateway(adapter: Answering(status: 200, headers: [:], isStreamed: isStreamed))
+            .get("/files/stream")
+        #expect(plain.fields[.contentEncoding] == nil && plain.fields[.vary]?.contains("Accept-Encoding") == true)
+    }
+
+    @Test(arguments: [true, false])
+    func `a body that has a coding of its own, and a part of one, are sent as they are`(isStreamed: Bool) async throws {
+        let own = try await answer(200, ["Content-Encoding": "br"], isStreamed: isStreamed)
+        #expect(own.fields[.contentEncoding] == "br" && own.fields[.vary]?.contains("Accept-Encoding") != true)
+        #expect(isStreamed || own.body == Answering.body)
+        let part = try await answer(206, ["Content-Range": "bytes 0-4999/9000"], isStreamed: isStreamed)
+        #expect(part.fields[.contentEncoding] == nil && (isStreamed || part.body == Answering.body))
+    }
+
     struct Case: Sendable {
         let status: Int
         var headers: MountHeaders = [:]

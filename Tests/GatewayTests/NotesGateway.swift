@@ -208,6 +208,9 @@ struct NotesAdapter: Adapter {
                     "Failure", members: [Member("kind", .choice(["upstream", "defect", "internal", "code"]))]),
                 output: .bool),
             Operation(
+                "titles", summary: "The titles of the caller's notes.", effect: .reads, output: .list(of: .string),
+                caching: .untilRecordsChange, entities: ["notes"], bindings: [HTTPBinding(.get, "/titles")]),
+            Operation(
                 "clear", summary: "Says that it was asked.", effect: .writes, output: .bool, audience: .operators),
         ],
         mounts: [
@@ -237,6 +240,9 @@ struct NotesAdapter: Adapter {
             let note = try await call.records.update(
                 id, ["sharedWith": [call.input["with"] ?? .null]], in: "notes")
             return .value(["sharedWith": note["sharedWith"]])
+        case "titles":
+            let notes = try await call.records.query(Query(), in: "notes")
+            return .value(.array(notes.records.map { $0["title"] }))
         case "double": return .value(["doubled": .int64((call.input["number"]?.int64Value ?? 0) * 2)])
         case "fail":
             switch call.input["kind"]?.stringValue {
@@ -277,6 +283,9 @@ struct NotesAdapter: Adapter {
             ("X-Sendfile2", "/etc/evil"), ("Use-As-Dictionary", "match=\"/*evil\""),
             // Sent back by browsers as a cookie of that name.
             ("Set-Cookie", "=portico_session=stolen"), ("Set-Cookie", "stolen"),
+            // Separators that are one `Character` with what follows them.
+            ("Set-Cookie", "portico_session=\u{301}a=stolen"), ("Set-Cookie", "own=\u{301}a=stolen"),
+            ("Set-Cookie", "portico_session=a;\u{301}=stolen"),
             ("Set-Cookie", "own=1; Path=/files"), ("Content-Security-Policy", "default-src 'none'"),
         ].map { MountHeaders.Field($0.0, $0.1) })
 

@@ -85,6 +85,9 @@ extension RouteTable {
     @Test func `a target is decoded once, plus only in the query`() throws {
         let target = try #require(RequestTarget("/a%2Fb/c+d/%2541?x=1+2&y=%26&z"))
         #expect(target.segments == ["a/b", "c+d", "%41"])
+        let marked = try #require(RequestTarget("/a/\u{301}b?\u{301}x&\u{301}y"))
+        #expect(marked.segments == ["a", "\u{301}b"])
+        #expect(marked.query.map(\.name) == ["\u{301}x", "\u{301}y"])
         #expect(target.query.map { [$0.name, $0.value] } == [["x", "1 2"], ["y", "&"], ["z", ""]])
     }
 }

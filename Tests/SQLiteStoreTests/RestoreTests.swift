@@ -110,7 +110,7 @@ import Testing
 
     @Test(arguments: [
         "../secret", "/etc/passwd", "attachments/../portico.sqlite", "./portico.sqlite", "attachments//x", "a\u{1}b",
-        "",
+        "", "../\u{301}secret",
     ])
     func `a list that names what is outside or named oddly is refused`(path: String) async throws {
         let line = "\(String(repeating: "0", count: 64))  \(path)\n"

@@ -1,7 +1,8 @@
 import AdapterKit
 import ValueTree
 
-/// The cookies of a `Cookie` header field (RFC 6265, section 4.2.1).
+/// The cookies of a `Cookie` header field (RFC 6265, section 4.2.1), read by bytes as browsers do: `=` and a combining mark
+/// after it are one `Character`.
 ///
 /// Clients of SAP portals send the attributes of a `Set-Cookie` back as if they were cookies, `MYSAPSSO2=v; Domain=d;
 /// Path=/` in one field: those two names are skipped.
@@ -9,24 +10,24 @@ struct CookieField: Sendable {
     private let cookies: [(name: Substring, value: Substring)]
 
     init(_ field: String) {
-        cookies = field.split(separator: ";").compactMap { piece in
-            let pair = piece.trimmingSpaces()
-            guard let split = pair.firstIndex(of: "=") else { return nil }
+        cookies = field.utf8.split(separator: UInt8(ascii: ";")).compactMap { piece in
+            let pair = Substring(piece).trimmingSpaces()
+            guard let split = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
             let name = pair[..<split]
             guard name.lowercased() != "domain", name.lowercased() != "path" else { return nil }
-            return (name, pair[pair.index(after: split)...])
+            return (name, pair[pair.utf8.index(after: split)...])
         }
     }
 
     /// The cookie of that name; nil where there is none, or several: a neighbour may have planted one of them.
     func only(_ name: String) -> String? {
-        let found = cookies.filter { $0.name == name }
+        let found = cookies.filter { $0.name.utf8.elementsEqual(name.utf8) }
         return found.count == 1 ? found.first.map { String($0.value) } : nil
     }
 
     /// The first cookie of that name.
     subscript(name: String) -> String? {
-        cookies.first { $0.name == name }.map { String($0.value) }
+        cookies.first { $0.name.utf8.elementsEqual(name.utf8) }.map { String($0.value) }
     }
 }
 

@@ -103,7 +103,10 @@ struct MountEndpoint: Endpoint {
     }
 
     private func response(_ answer: MountResponse, to request: GatewayRequest) throws(PorticoError) -> GatewayResponse {
-        let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])
+        let headers = served.process == nil ? answer.headers : answer.headers.ofProgram(without: services.cookies)
+        // What has a coding already keeps it, and a part of a whole is a part of the whole's bytes (RFC 9110, section 15.3.7).
+        let isCodable = !headers.hasCoding && answer.status != 206
+        let coding = isCodable ? ContentCoding.negotiate(request.headers[.acceptEncoding]) : nil
         // Made first: whatever keeps it from being sent cancels the pieces.
         var stream: MountBodyStream?
         if case .stream(let pieces) = answer.body {
@@ -112,9 +115,10 @@ struct MountEndpoint: Endpoint {
         guard (200...599).contains(answer.status) else {
             throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: "no such status")
         }
-        let headers = served.process == nil ? answer.headers : answer.headers.ofProgram(without: services.cookies)
         var response = GatewayResponse(.standard(answer.status), headers: try headers.fields())
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        // Of a 304 too: it has the fields that its 200 would have.
+        if isCodable, ![204, 205].contains(answer.status) { response.headers.vary(by: "Accept-Encoding") }
         // RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5: what followed the head would be taken for the next answer.
         if [204, 205, 304].contains(answer.status) { return response }
         if case .bytes(let bytes) = answer.body { services.encoder.compress(bytes, coding, into: &response) }
@@ -163,12 +167,22 @@ extension MountHeaders {
     }
 
     /// Nil for one without a name, which browsers send back as its value alone: that could be another cookie's name and value.
-    /// Source: RFC 6265bis, section 5.6.
+    /// Nil for one with other bytes than those of ASCII too: what reads them may take another one's name out of them.
+    /// Source: RFC 6265bis, sections 4.1.1 and 5.6.
     private static func cookieName(_ field: String) -> String? {
-        let pair = field.prefix { $0 != ";" }
-        guard let split = pair.firstIndex(of: "=") else { return nil }
-        let name = pair[..<split].trimmingSpaces()
+        guard field.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        let pair = field.utf8.prefix { $0 != UInt8(ascii: ";") }
+        guard let split = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+        let name = Substring(pair[..<split]).trimmingSpaces()
         return name.isEmpty ? nil : String(name)
+    }
+
+    /// Whether the body has a coding already.
+    fileprivate var hasCoding: Bool {
+        self.fields.contains { field in
+            field.name.lowercased() == "content-encoding"
+                && Substring(field.value).trimmingSpaces().lowercased() != "identity"
+        }
     }
 
     /// Throws `server.internal` for what cannot stand in a head.
@@ -235,5 +249,15 @@ final class MountBodyStream: ResponseStream {
             if piece == nil { coding = nil }
             return try stream.add(piece)
         }
+    }
+}
+
+extension HTTPFields {
+    /// Adds a name to `Vary`, where neither it nor `*` is there (RFC 9110, section 12.5.5).
+    fileprivate mutating func vary(by name: String) {
+        let known = self[.vary] ?? ""
+        let names = known.split(separator: ",").map { $0.trimmingSpaces().lowercased() }
+        guard !names.contains("*"), !names.contains(name.lowercased()) else { return }
+        self[.vary] = names.isEmpty ? name : "\(known), \(name)"
     }
 }

@@ -18,6 +18,8 @@ struct OperationEndpoint: Endpoint {
     private let cacheName: String
     /// As declared, but responses that are made of a caller's own rows are not kept for others.
     private let isCached: Bool
+    /// Whether row rules decide what of the records each caller gets: what is kept is its own then.
+    private let dependsOnReader: Bool
     private let callThrough: AdapterCallThrough?
 
     init(served: ServedAdapter, operation: Operation, binding: HTTPBinding, services: GatewayServices) {
@@ -34,6 +36,10 @@ struct OperationEndpoint: Endpoint {
             adminRole: operation.audience != .operators ? nil : operation.effect == .reads ? .viewer : .operator)
         callThrough = served.callThrough(operation.name)
         isCached = operation.caching == .untilRecordsChange && served.callerMirrors.isEmpty
+        let entities = operation.entities.map(Set.init)
+        dependsOnReader = served.declaration.entities.contains { entity in
+            entities?.contains(entity.name) ?? true && entity.rows.read != .everyone
+        }
         cacheName = "\(properties.name) \(binding.method.rawValue)"
     }
 
@@ -137,14 +143,15 @@ struct OperationEndpoint: Endpoint {
         let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
         var response = try services.encoder.write(
             answer, of: operation, to: request.request, presentation: binding.presentation, version: version)
-        if request.caller.principal.isAnonymous { response.allowSharing() }
+        if request.caller.principal.isAnonymous, !dependsOnReader { response.allowSharing() }
         return response
     }
 
     private func cacheKey(_ request: AuthenticatedRequest, body: [UInt8]) -> ResponseCache.Key {
         let principal = request.caller.principal
         return ResponseCache.Key(
-            cacheName, request.request, roles: principal.isAnonymous ? nil : principal.roles, body: body)
+            cacheName, request.request, roles: principal.isAnonymous ? nil : principal.roles,
+            reader: dependsOnReader ? principal : nil, body: body)
     }
 }
 

@@ -89,9 +89,11 @@ enum ContentCoding: String, Sendable {
 
 extension Substring {
     func trimmingSpaces() -> Substring {
-        var text = self.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
+        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        guard let start = utf8.firstIndex(where: { !isSpace($0) }),
+            let last = utf8.lastIndex(where: { !isSpace($0) })
+        else { return self[endIndex...] }
+        return self[start..<utf8.index(after: last)]
     }
 }
 

@@ -83,8 +83,9 @@ public struct RouteRate: Sendable, Equatable {
     }
 
     func covers(_ asked: String) -> Bool {
-        asked.hasPrefix(path)
-            && (asked.utf8.count == path.utf8.count || path.hasSuffix("/") || asked.utf8.isSlash(at: path))
+        asked.utf8.starts(with: path.utf8)
+            && (asked.utf8.count == path.utf8.count || path.utf8.last == UInt8(ascii: "/")
+                || asked.utf8.isSlash(at: path))
     }
 }
 

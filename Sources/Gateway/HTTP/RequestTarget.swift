@@ -41,8 +41,9 @@ final class RequestTarget: Sendable {
 
     private static func segments(_ path: Substring) -> [String]? {
         var segments: [String] = []
-        for piece in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            guard let decoded = PercentEncoding.decode(piece) else { return nil }
+        // By bytes: `/` and a combining mark after it are one `Character`.
+        for piece in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard let decoded = PercentEncoding.decode(Substring(piece)) else { return nil }
             segments.append(decoded)
         }
         return segments
@@ -54,9 +55,10 @@ extension RequestTarget {
 }
 
 extension String {
-    func splitOnce(at separator: Character) -> (Substring, Substring?) {
-        guard let position = firstIndex(of: separator) else { return (self[...], nil) }
-        return (self[..<position], self[index(after: position)...])
+    /// Whatever follows the separator, a combining mark too.
+    func splitOnce(at separator: Unicode.Scalar) -> (Substring, Substring?) {
+        guard let position = unicodeScalars.firstIndex(of: separator) else { return (self[...], nil) }
+        return (self[..<position], self[unicodeScalars.index(after: position)...])
     }
 }
 
@@ -127,8 +129,8 @@ enum FormEncoding {
     /// Nil where an escape is broken or there are too many.
     static func items(_ text: Substring, atMost maximum: Int = maximumParameters) -> [RequestTarget.QueryItem]? {
         var items: [RequestTarget.QueryItem] = []
-        for piece in text.split(separator: "&") {
-            let (name, value) = String(piece).splitOnce(at: "=")
+        for piece in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let (name, value) = String(Substring(piece)).splitOnce(at: "=")
             guard items.count < maximum,
                 let decodedName = PercentEncoding.decode(name, plusIsSpace: true),
                 let decodedValue = PercentEncoding.decode(value ?? "", plusIsSpace: true)

@@ -62,7 +62,7 @@ struct HTML: Sendable, ExpressibleByStringLiteral {
     static func link(_ path: String, _ title: String) -> HTML {
         // Browsers leave out control characters, and what follows decides (URL Standard, section 4.4).
         let isPlain = path.utf8.allSatisfy { $0 > 0x20 && $0 != 0x5C && $0 != 0x7F }
-        guard isPlain, path.hasPrefix("/"), !path.hasPrefix("//") else { return .text(title) }
+        guard isPlain, path.utf8.starts(with: "/".utf8), !path.utf8.starts(with: "//".utf8) else { return .text(title) }
         return HTML(markup: "<a href=\"\(HTML.text(path).text)\">\(HTML.text(title).text)</a>")
     }
 

@@ -58,7 +58,10 @@ struct UpstreamCookie: Sendable, Equatable {
     }
 
     private func reachesPath(_ other: String) -> Bool {
-        other == path || (other.hasPrefix(path) && (path.hasSuffix("/") || other.dropFirst(path.count).hasPrefix("/")))
+        other == path
+            || (other.utf8.starts(with: path.utf8)
+                && (path.utf8.last == UInt8(ascii: "/")
+                    || other.utf8.dropFirst(path.utf8.count).first == UInt8(ascii: "/")))
     }
 
     private var keepsItsPrefix: Bool {

@@ -175,12 +175,16 @@ public struct ServiceDescriptionReader {
 
     /// What a relative location means; nil for an address, an absolute path and one that leaves the folder.
     public static func path(_ location: String, from file: String) -> String? {
-        guard !location.contains(":"), !location.hasPrefix("/"), !location.contains("\\"), !location.contains("\0")
+        guard location.utf8.first != UInt8(ascii: "/"), !location.utf8.contains(where: { ":\\\0".utf8.contains($0) })
         else {
             return nil
         }
-        var parts = file.split(separator: "/").dropLast().map(String.init)
-        for part in location.split(separator: "/") where part != "." {
+        // By bytes, as the file system does: `/` and a combining mark after it are one `Character`.
+        func names(_ path: String) -> [Substring] {
+            path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+        }
+        var parts = names(file).dropLast().map(String.init)
+        for part in names(location) where part != "." {
             if part != ".." {
                 parts.append(String(part))
             } else if parts.popLast() == nil {

@@ -61,7 +61,7 @@ final class FolderRemoval {
 
     /// Throws ``Failure`` where the folder above cannot be opened. One that is not there is removed.
     init(_ path: String) throws {
-        name = Array(path.split(separator: "/").last.map(String.init)?.utf8CString ?? [0])
+        name = Array(path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) }?.utf8CString ?? [0])
         parent = open(path.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 || errno == ENOENT else { throw Self.failure("open", name) }
     }

@@ -134,7 +134,7 @@ private final class WatchedWorker {
     private static let pipeBytes = 65_536
 
     init(_ program: WorkerProgram, log: Log) throws(PorticoError) {
-        let parts = program.folder.split(separator: "/")
+        let parts = program.folder.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
         for count in stride(from: 1, through: parts.count, by: 1) {
             let folder = "/" + parts.prefix(count).joined(separator: "/")
             guard mkdir(folder, 0o700) != 0, errno != EEXIST, count == parts.count else { continue }

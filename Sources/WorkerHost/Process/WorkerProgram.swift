@@ -119,7 +119,9 @@ enum FilePaths {
         defer { fclose(file) }
         var folders: Set<String> = []
         while let line = line(of: file) {
-            guard let slash = line.firstIndex(of: "/"), line.contains("/libswiftCore.so") else { continue }
+            guard let slash = line.utf8.firstIndex(of: UInt8(ascii: "/")), line.contains("/libswiftCore.so") else {
+                continue
+            }
             folders.insert(String(line[slash...]).folder)
         }
         return folders.sorted()
@@ -143,10 +145,12 @@ enum FilePaths {
 extension String {
     /// Without its last component.
     var folder: String {
-        guard let slash = lastIndex(of: "/") else { return "." }
+        guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == startIndex ? "/" : String(self[..<slash])
     }
 
-    /// Whether an absolute path is `folder` or leads into it.
-    func isBelow(_ folder: String) -> Bool { self == folder || hasPrefix(folder == "/" ? "/" : folder + "/") }
+    /// Whether an absolute path is `folder` or leads into it, by bytes: `/` and a combining mark after it are one `Character`.
+    func isBelow(_ folder: String) -> Bool {
+        utf8.elementsEqual(folder.utf8) || utf8.starts(with: (folder == "/" ? "/" : folder + "/").utf8)
+    }
 }

@@ -172,11 +172,22 @@ actor ConfigurationReload: ConfigurationControl {
             let sentences = (change?.items.map(\.description) ?? []) + renamed
             guard !request.isDryRun else { return sentences }
             try await exchange(changes, next, running, generation) {
-                try await running.host.identity.record(
-                    AuditEvent(
-                        .adapterDeployed, actor: request.actor.id, subject: name.text, address: request.address,
-                        detail: deployment.summary))
-                try await deployment.commit()
+                func record(_ detail: String) async throws {
+                    try await running.host.identity.record(
+                        AuditEvent(
+                            .adapterDeployed, actor: request.actor.id, subject: name.text, address: request.address,
+                            detail: detail))
+                }
+                // What is not in the audit log is not done; what was not done has a second entry.
+                try await record(deployment.summary)
+                do { try await deployment.commit() } catch {
+                    do { try await record("\(deployment.summary): failed, nothing has changed") } catch {
+                        logger.error(
+                            "the audit log names a change that failed",
+                            metadata: ["adapter": "\(name)", "change": "\(deployment.summary)"])
+                    }
+                    throw error
+                }
             }
             for key in unread { logger.warning("configuration", metadata: ["warning": "\(key.warning)"]) }
             logger.notice("adapter deployed", metadata: ["adapter": "\(name)", "change": "\(deployment.summary)"])

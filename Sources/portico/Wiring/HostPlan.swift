@@ -82,7 +82,12 @@ struct HostPlan {
             throw CommandError("plugins: other plugins than those that were loaded need a restart.")
         }
         let plugins = try known ?? pluginPlan.load(data: data)
-        let packages = try installed ?? InstalledReleases(of: data)
+        let packages =
+            try installed
+            ?? InstalledReleases(
+                of: data,
+                trusting: PackageSettings.trustedKeys(
+                    root, environment: environment, overrides: overrides, secrets: secrets))
         while true {
             do {
                 try self.init(

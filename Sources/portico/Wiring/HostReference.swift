@@ -85,10 +85,13 @@ enum HostReference {
             "How long the body of an operator's request may take to arrive, at the admin socket too."),
     ]
 
+    static let trustedKeys = ConfigurationKey(
+        "packages.trustedKeys", .list(of: .text), default: "[]",
+        "Ed25519 keys, in base64 or PEM, one of which must have signed a package, at each start too; none: a signature is not needed."
+    )
+
     private static let packages = [
-        ConfigurationKey(
-            "packages.trustedKeys", .list(of: .text), default: "[]",
-            "Ed25519 keys, in base64 or PEM, one of which must have signed a package; none: a signature is not needed."),
+        trustedKeys,
         ConfigurationKey(
             "packages.probation", .duration, default: "60s",
             "How long after an upgrade a crash of the adapter's program leads back to the version before."),

@@ -13,12 +13,13 @@ struct InstalledReleases: Sendable {
         (self.programs, self.data) = (programs, data)
     }
 
-    /// Those of a data directory, their files compared with their digests.
-    init(of data: String) throws {
+    /// Those of a data directory, their files compared with their digests, and their signatures with the keys of which one is
+    /// needed; none: a signature is not needed.
+    init(of data: String, trusting keys: [PackageKey]) throws {
         let found: [AdapterName: Result<InstalledAdapter, AdapterPackageError>]
         do throws(AdapterPackageError) {
             let folder = InstalledAdapters("\(data)/\(Self.folderName)")
-            found = try folder.all()
+            found = try folder.all(trusting: keys)
         } catch {
             throw CommandError(error.message)
         }

@@ -52,8 +52,8 @@ actor PackageDeployment: AdapterDeployment {
     }
 
     func packages() async throws -> [InstalledPackage] {
-        let folder = folder
-        let found = try await onDisk { () throws(AdapterPackageError) in try folder.all() }
+        let (folder, trusted) = (folder, await reload.packages.trustedKeys)
+        let found = try await onDisk { () throws(AdapterPackageError) in try folder.all(trusting: trusted) }
         let absences = await reload.absences
         return found.sorted { $0.key < $1.key }.map { name, result in
             switch result {
@@ -89,12 +89,12 @@ actor PackageDeployment: AdapterDeployment {
             let (package, found) = try await onDisk { () throws(AdapterPackageError) in
                 let package = try AdapterPackage(uploads.file(of: upload), trusting: trusted)
                 let name = package.manifest.name
-                return (package, Result { () throws(AdapterPackageError) in try folder.verified(name) })
+                let found = Result { () throws(AdapterPackageError) in try folder.verified(name, trusting: trusted) }
+                return (package, Self.known(found, current: folder.currentVersion(of: name)))
             }
             let (name, version) = (package.manifest.name, package.manifest.version)
-            // One that cannot be used gives way to any.
-            if case .success(let known) = found { try Self.check(package.manifest, known, isUpgrade: isUpgrade) }
-            let known = try? found.get()
+            try Self.check(package.manifest, found, isUpgrade: isUpgrade)
+            let known: InstalledAdapter? = if case .usable(let adapter) = found { adapter } else { nil }
             let release = try await onDisk { () throws(AdapterPackageError) in try folder.add(package) }
             var report = DeploymentReport(
                 name: name.text, version: version.text, previous: known?.current.manifest.version.text,
@@ -130,7 +130,7 @@ actor PackageDeployment: AdapterDeployment {
         _ text: String, _ request: DeploymentRequest, of crashed: (version: AdapterVersion, reason: String)?
     ) async throws -> DeploymentReport {
         try await alone(isRefusable: crashed == nil) {
-            let folder = folder
+            let (folder, trusted) = (folder, await reload.packages.trustedKeys)
             let (name, known) = try await installed(text)
             // An operator's change, which this one has waited for, may have brought another one.
             if let crashed, known.current.manifest.version != crashed.version {
@@ -141,7 +141,7 @@ actor PackageDeployment: AdapterDeployment {
             }
             // Before any of its files is executed.
             let release = try await onDisk { () throws(AdapterPackageError) in
-                try folder.verifiedRelease(name, previous)
+                try folder.verifiedRelease(name, previous, trusting: trusted)
             }
             let data = try await deploy(
                 Deployment(
@@ -150,7 +150,7 @@ actor PackageDeployment: AdapterDeployment {
                     ignoresUnread: crashed != nil, request: request,
                     commit: { [self] in
                         _ = try await onDisk { () throws(AdapterPackageError) in
-                            try folder.rollBack(name, because: crashed?.reason)
+                            try folder.rollBack(name, trusting: trusted, because: crashed?.reason)
                         }
                     }))
             return DeploymentReport(
@@ -163,7 +163,10 @@ actor PackageDeployment: AdapterDeployment {
         try await alone {
             let folder = folder
             guard let name = AdapterName(text) else { throw Self.notInstalled }
-            let found = try await onDisk { Result { () throws(AdapterPackageError) in try folder.verified(name) } }
+            // Whoever signed it.
+            let found = try await onDisk {
+                Result { () throws(AdapterPackageError) in try folder.verified(name, trusting: []) }
+            }
             if case .success(nil) = found { throw Self.notInstalled }
             // Nil where it cannot be used as it is.
             let known = try? found.get()
@@ -185,9 +188,9 @@ actor PackageDeployment: AdapterDeployment {
         guard let name = AdapterName(text), await reload.serves(name) else {
             throw PorticoError(.recordNotFound, "There is no adapter of this name.")
         }
-        let folder = folder
-        // Of one that was installed nothing is run that was changed.
-        _ = try await onDisk { () throws(AdapterPackageError) in try folder.verified(name) }
+        let (folder, trusted) = (folder, await reload.packages.trustedKeys)
+        // Of one that was installed nothing is run that was changed, or that no trusted key has signed.
+        _ = try await onDisk { () throws(AdapterPackageError) in try folder.verified(name, trusting: trusted) }
         let absent = await reload.absentProgram(name)
         do {
             try await absent?.askAgain()
@@ -262,27 +265,53 @@ actor PackageDeployment: AdapterDeployment {
         return data
     }
 
+    /// What is installed of a package's name.
+    private enum Known {
+        case nothing
+        case usable(InstalledAdapter)
+        /// Its files were changed, or are not signed as this host asks for. The version is nil where that cannot be read either.
+        case unusable(AdapterVersion?, because: AdapterPackageError)
+    }
+
+    private static func known(
+        _ found: Result<InstalledAdapter?, AdapterPackageError>, current: AdapterVersion?
+    ) -> Known {
+        switch found {
+        case .success(nil): .nothing
+        case .success(let adapter?): .usable(adapter)
+        case .failure(let error): .unusable(current, because: error)
+        }
+    }
+
     private static func check(
-        _ manifest: AdapterManifest, _ known: InstalledAdapter?, isUpgrade: Bool
+        _ manifest: AdapterManifest, _ known: Known, isUpgrade: Bool
     ) throws(PorticoError) {
         let (name, version) = (manifest.name, manifest.version)
         if let platform = manifest.platform, platform != AdapterManifest.currentPlatform {
             throw PorticoError(
                 .requestInvalid, "It is made for \(platform), and this is \(AdapterManifest.currentPlatform).")
         }
-        guard let known else {
-            guard isUpgrade else { return }
-            throw PorticoError(.recordNotFound, "\(name) is not installed: install it.")
-        }
-        let current = known.current.manifest.version
-        guard isUpgrade else {
-            throw PorticoError(.recordConflict, "\(name) \(current) is already installed. Use upgrade to replace it.")
-        }
-        guard current.precedes(version) else {
-            throw PorticoError(
-                .recordConflict,
-                "\(name) \(version) is not newer than the installed \(current). Use rollback to return to an earlier version."
-            )
+        switch known {
+        case .nothing:
+            guard !isUpgrade else { throw PorticoError(.recordNotFound, "\(name) is not installed: install it.") }
+        case .usable(let adapter):
+            let current = adapter.current.manifest.version
+            guard isUpgrade else {
+                throw PorticoError(.recordConflict, "\(name) \(current) is already installed. Use upgrade to replace it.")
+            }
+            guard current.precedes(version) else {
+                throw PorticoError(
+                    .recordConflict,
+                    "\(name) \(version) is not newer than the installed \(current). Use rollback to return to an earlier version."
+                )
+            }
+        case .unusable(let current, let reason):
+            // It gives way to the same version and to any newer one, whether that is called an upgrade or not.
+            if let current, version.precedes(current) {
+                throw PorticoError(
+                    .recordConflict,
+                    "\(version) is older than \(current), which is installed and cannot be used: \(reason)")
+            }
         }
     }
 

@@ -202,7 +202,7 @@ private struct ResolvedPath {
     init?(existing path: String) {
         guard let found = realpath(path, nil) else { return nil }
         defer { free(found) }
-        parts = String(cString: found).split(separator: "/").map(String.init)
+        parts = Self.names(String(cString: found))
     }
 
     /// One that may be made later: as far as it exists, without links.
@@ -210,11 +210,16 @@ private struct ResolvedPath {
         let absolute = URL(fileURLWithPath: path).path
         if let found = ResolvedPath(existing: absolute) {
             self = found
-        } else if let slash = absolute.lastIndex(of: "/"), slash != absolute.startIndex {
-            parts = ResolvedPath(String(absolute[..<slash])).parts + [String(absolute[absolute.index(after: slash)...])]
+        } else if let name = Self.names(absolute).last, Self.names(absolute).count > 1 {
+            parts = ResolvedPath("/" + Self.names(absolute).dropLast().joined(separator: "/")).parts + [name]
         } else {
-            parts = absolute.split(separator: "/").map(String.init)
+            parts = Self.names(absolute)
         }
+    }
+
+    /// By bytes, as the file system does: `/` and a combining mark after it are one `Character`.
+    private static func names(_ path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     }
 
     var path: String { "/" + parts.joined(separator: "/") }

@@ -96,6 +96,9 @@ static void try_watching(void) {
 #endif
     attempt("inotify_init1", syscall(SYS_inotify_init1, 0));
     attempt("inotify_add_watch", syscall(SYS_inotify_add_watch, 0, "/", 0x100));
+    int folder = open(".", O_RDONLY | O_DIRECTORY);
+    attempt("dnotify", fcntl(folder, F_NOTIFY, DN_CREATE));
+    close(folder);
     attempt("fanotify_init", syscall(SYS_fanotify_init, 0x200, 0));
 }
 
@@ -108,6 +111,8 @@ static void try_files(const char *outside) {
     attempt("read accounts", open("/etc/passwd", O_RDONLY));
     attempt("write in memory", open("/dev/shm/portico-hostile", O_WRONLY | O_CREAT, 0600));
     int file = open("own", O_RDWR | O_CREAT, 0600);
+    attempt("lease", fcntl(file, F_SETLEASE, F_WRLCK));
+    attempt("delegation", fcntl(file, 1040 /* F_SETDELEG */, 0));
     attempt("write inside", file);
     if (file >= 0) attempt("write to the file", write(file, "x", 1));
     attempt("rename outside", rename("own", outside));

@@ -36,6 +36,11 @@ def declaration(options):
     }
 
 
+def has_fault(name):
+    """A file of this name beside the program, or beside `versions/` where it is installed: what is in there is checked."""
+    return any((folder / name).exists() for folder in (FOLDER, FOLDER.parents[2]))
+
+
 class Worker:
     def __init__(self):
         self.socket = socket.socket(fileno=int(os.environ["PORTICO_WORKER_SOCKET"]))
@@ -65,14 +70,14 @@ class Worker:
             self.send({"response": message["request"], **result})
 
     def answer(self, method, params):
-        if method == "hello" and (FOLDER / "silent").exists():
+        if method == "hello" and has_fault("silent"):
             sys.exit(3)
         if method == "hello":
             return {"result": {
                 "version": 1, "name": NAME, "program": BEHAVIOUR["version"],
                 "options": [{"path": path, "kind": {"value": "bool"}, "summary": "A further field.", "defaultValue": [False]}
                             for path in BEHAVIOUR.get("options", ["extra"])]}}
-        if method == "declare" and (FOLDER / "refuse").exists():
+        if method == "declare" and has_fault("refuse"):
             return {"error": {"error": {"code": "server.internal", "message": "It is out of order.", "logDetail": "no"}}}
         if method == "declare":
             return {"result": {"declaration": declaration(params["configuration"]["values"])}}
