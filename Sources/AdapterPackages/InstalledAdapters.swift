@@ -8,7 +8,8 @@ import WireFormats
 /// The adapters that were installed into a gateway while it served: the folder `adapters/` below its data.
 ///
 /// ```
-/// adapters/NAME/state.json                {"format": 1, "current": "1.2.0", "previous": "1.1.0", "rollbackReason": "…"}
+/// adapters/NAME/state.json                {"format": 1, "current": "1.2.0", "previous": "1.1.0", "beforePrevious": "1.0.0",
+///                                          "rollbackReason": "…"}
 /// adapters/NAME/versions/VERSION/…        what the package had, adapter.json and adapter.sig included
 /// adapters/.incoming-…                    what was not finished; removed at start
 /// ```
@@ -102,19 +103,23 @@ public struct InstalledAdapters: Sendable {
         return AdapterRelease(manifest: manifest, folder: target)
     }
 
-    /// Makes a version that was added the current one; the one before it becomes the previous one, and older ones are
-    /// removed.
+    /// Makes a version that was added the current one; the one before it becomes the previous one. The one before that is kept, in
+    /// case the new version is given up; older ones are removed.
     public func use(_ release: AdapterRelease) throws(AdapterPackageError) {
         let name = release.manifest.name
         let known = try? state(of: name)
         guard known?.current != release.manifest.version else { return }
-        try write(State(current: release.manifest.version, previous: known?.current, rollbackReason: nil), of: name)
+        try write(
+            State(
+                current: release.manifest.version, previous: known?.current, beforePrevious: known?.previous,
+                rollbackReason: nil), of: name)
         prune(name)
     }
 
     /// Makes the previous version the current one, and the other way round. Throws where there is none.
     ///
-    /// `reason`: why, where no operator did it. It stays until another version is used.
+    /// `reason`: why, where no operator did it. It stays until another version is used. What is given up so is no version to go
+    /// back to: it is removed, and the previous version is the one before again.
     public func rollBack(
         _ name: AdapterName, trusting keys: [PackageKey], because reason: String? = nil
     ) throws(AdapterPackageError) -> AdapterRelease {
@@ -123,7 +128,11 @@ public struct InstalledAdapters: Sendable {
         }
         let release = try verifiedRelease(name, previous, trusting: keys)
         let reason = reason.map { String(decoding: $0.utf8.prefix(Self.maximumReason), as: UTF8.self) }
-        try write(State(current: previous, previous: state.current, rollbackReason: reason), of: name)
+        let wasGivenUp = reason != nil
+        try write(
+            State(
+                current: previous, previous: wasGivenUp ? state.beforePrevious : state.current,
+                beforePrevious: wasGivenUp ? nil : state.beforePrevious, rollbackReason: reason), of: name)
         return release
     }
 
@@ -149,10 +158,10 @@ public struct InstalledAdapters: Sendable {
         return release
     }
 
-    /// Removes a version that was added and is neither the current nor the previous one.
+    /// Removes a version that was added and is neither the current one nor one of those before it.
     public func discard(_ release: AdapterRelease) throws(AdapterPackageError) {
         let state = try state(of: release.manifest.name)
-        guard state?.current != release.manifest.version, state?.previous != release.manifest.version else { return }
+        guard state?.versions.contains(release.manifest.version) != true else { return }
         remove(release.folder)
         if state == nil { remove("\(folder)/\(release.manifest.name)") }
     }
@@ -210,7 +219,12 @@ extension InstalledAdapters {
     private struct State {
         let current: AdapterVersion
         let previous: AdapterVersion?
+        /// What was the previous version before the current one was used.
+        let beforePrevious: AdapterVersion?
         let rollbackReason: String?
+
+        /// Whose files are kept.
+        var versions: [AdapterVersion] { [current, previous, beforePrevious].compactMap(\.self) }
     }
 
     private func path(_ name: AdapterName, _ version: AdapterVersion) -> String {
@@ -226,14 +240,16 @@ extension InstalledAdapters {
             members["format"]?.int64Value == 1,
             let current = members["current"]?.stringValue.flatMap({ AdapterVersion($0) })
         else { throw AdapterPackageError("The state of \(name) cannot be read: install it again.") }
+        func version(_ member: String) -> AdapterVersion? { members[member]?.stringValue.flatMap { AdapterVersion($0) } }
         return State(
-            current: current, previous: members["previous"]?.stringValue.flatMap { AdapterVersion($0) },
+            current: current, previous: version("previous"), beforePrevious: version("beforePrevious"),
             rollbackReason: members["rollbackReason"]?.stringValue)
     }
 
     private func write(_ state: State, of name: AdapterName) throws(AdapterPackageError) {
         var members: WireDictionary = ["format": .int64(1), "current": .string(state.current.text)]
         if let previous = state.previous { members["previous"] = .string(previous.text) }
+        if let version = state.beforePrevious { members["beforePrevious"] = .string(version.text) }
         if let reason = state.rollbackReason { members["rollbackReason"] = .string(reason) }
         let bytes = (try? JSONFormat().write(.dictionary(members))) ?? []
         try moving { () throws(PorticoError) in
@@ -241,12 +257,12 @@ extension InstalledAdapters {
         }
     }
 
-    /// Removes versions that are neither the current nor the previous one.
+    /// Removes the versions that are not kept.
     private func prune(_ name: AdapterName) {
         guard let state = try? state(of: name), let versions = try? names(in: "\(folder)/\(name)/versions") else {
             return
         }
-        let kept = [state.current.text, state.previous?.text]
+        let kept = Set(state.versions.map(\.text))
         for version in versions where !kept.contains(version) { remove("\(folder)/\(name)/versions/\(version)") }
     }
 

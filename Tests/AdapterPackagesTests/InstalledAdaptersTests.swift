@@ -35,11 +35,30 @@ import Testing
         #expect(try adapters.installed("inventory")?.previous == nil)
     }
 
-    @Test func `an upgrade keeps the version before it, and a roll-back exchanges the two`() throws {
+    @Test func `an upgrade keeps the two versions before it`() throws {
+        for version in ["1.0.0", "1.1.0", "1.2.0", "1.3.0"] { try adapters.use(add(version)) }
+        #expect(try adapters.rollBack("inventory", trusting: []).manifest.version.text == "1.2.0")
+        #expect(try adapters.rollBack("inventory", trusting: []).manifest.version.text == "1.3.0")
+        #expect(try versions() == ["1.1.0", "1.2.0", "1.3.0"])
+    }
+
+    private func versions() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "\(root)/inventory/versions").sorted()
+    }
+
+    @Test func `a version that is given up leaves those before it as they were`() throws {
         for version in ["1.0.0", "1.1.0", "1.2.0"] { try adapters.use(add(version)) }
+        _ = try adapters.rollBack("inventory", trusting: [], because: "it crashed")
+        #expect(try current() == "1.1.0")
+        #expect(try adapters.installed("inventory")?.previous?.text == "1.0.0")
+        try adapters.removeUnfinished()
+        #expect(try versions() == ["1.0.0", "1.1.0"])
+        #expect(try adapters.rollBack("inventory", trusting: []).manifest.version.text == "1.0.0")
+    }
+
+    @Test func `an upgrade and its roll-back exchange two versions`() throws {
+        for version in ["1.1.0", "1.2.0"] { try adapters.use(add(version)) }
         #expect(try current() == "1.2.0")
-        let versions = try FileManager.default.contentsOfDirectory(atPath: "\(root)/inventory/versions")
-        #expect(versions.sorted() == ["1.1.0", "1.2.0"])
         #expect(try adapters.rollBack("inventory", trusting: []).manifest.version.text == "1.1.0")
         #expect(try current() == "1.1.0")
         #expect(try adapters.rollBack("inventory", trusting: []).manifest.version.text == "1.2.0")
