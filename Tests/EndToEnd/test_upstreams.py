@@ -1,7 +1,6 @@
 """Systems that adapters call: what hostile and broken ones do to their callers, and where calls may not go."""
 
 import concurrent.futures
-import functools
 import json
 import pathlib
 import shutil
@@ -11,14 +10,15 @@ import time
 import unittest
 
 import es256
-from harness import BUILD, ROOT, Gateway, run_portico
+from compiled_plugin import compiled
+from harness import Gateway, run_portico
 from hostile_upstream import HostileUpstream, SecureUpstream
 
 CONFIGURATION = """
 http: {{ host: 127.0.0.1 }}
 store: {{ sampleData: true }}
 plugins:
-  - {{ path: {plugin}, mode: inProcess }}
+  - {{ path: {plugin}, mode: {mode} }}
 upstreams:
   site:
     url: '{url}'
@@ -35,22 +35,9 @@ adapters:
 KEY = "the-key-of-the-site"
 
 
-@functools.cache
-def plugin():
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-relay-"))
-    unittest.addModuleCleanup(shutil.rmtree, folder, True)
-    # Not `.swift` in the tree: it belongs to no target.
-    shutil.copy(ROOT / "Tests/EndToEnd/plugins/Relay.swift.txt", folder / "Relay.swift")
-    done = subprocess.run(
-        ["swiftc", "-emit-library", "-parse-as-library", "-module-name", "Relay", "-swift-version", "6",
-         "-I", BUILD / "Modules", "-I", ROOT / "Sources/AdapterKit/CAdapterKitStamp", "-L", BUILD, "-lAdapterKit",
-         "-o", folder / "libRelay.so", folder / "Relay.swift"],
-        check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return folder / "libRelay.so"
-
-
 class UpstreamTest(unittest.TestCase):
+    mode = "inProcess"
+
     def setUp(self):
         self.site = HostileUpstream()
         self.addCleanup(self.site.stop)
@@ -60,7 +47,8 @@ class UpstreamTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder, True)
         config = folder / "portico.yaml"
         config.write_text(CONFIGURATION.format(
-            plugin=plugin(), url=url or self.site.address, failures=failures, servers=servers, deadline=deadline))
+            plugin=compiled("Relay", self.mode), mode=self.mode, url=url or self.site.address, failures=failures, servers=servers,
+            deadline=deadline))
         gateway = Gateway(config=str(config), environment={"SITE_KEY": KEY})
         self.addCleanup(gateway.remove)
         return gateway
@@ -164,7 +152,8 @@ class Hostile(UpstreamTest):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-upstreams-"))
         self.addCleanup(shutil.rmtree, folder, True)
         config = folder / "portico.yaml"
-        config.write_text(f"plugins:\n  - {{ path: {plugin()}, mode: inProcess }}\nadapters:\n  relay:\n    upstream: nothing\n")
+        plugin = compiled("Relay", self.mode)
+        config.write_text(f"plugins:\n  - {{ path: {plugin}, mode: {self.mode} }}\nadapters:\n  relay:\n    upstream: nothing\n")
         done = run_portico("check", "--config", str(config))
         self.assertEqual(done.returncode, 1)
         self.assertIn("portico.yaml:5:15: There is no upstream nothing.", done.stderr)
@@ -187,6 +176,12 @@ class Hostile(UpstreamTest):
         while not holds():
             self.assertLess(time.monotonic(), end)
             time.sleep(0.1)
+
+
+class HostileToAWorker(Hostile):
+    """The same calls from an adapter that is a program of its own."""
+
+    mode = "worker"
 
 
 class ServerSideRequestForgery(UpstreamTest):
@@ -286,7 +281,7 @@ adapters:
     def start(self, credentials, trusted="server.pem"):
         config = self.folder / "portico.yaml"
         config.write_text(self.CONFIGURATION.format(
-            plugin=plugin(), url=self.system.address, trusted=trusted, credentials=credentials))
+            plugin=compiled("Relay", "inProcess"), url=self.system.address, trusted=trusted, credentials=credentials))
         gateway = Gateway(config=str(config), environment={"CLIENT_SECRET": KEY})
         self.addCleanup(gateway.remove)
         return gateway

@@ -1,16 +1,17 @@
-"""Record rules that read other records, and error responses in a shape of an adapter's own: the same in the process and as a worker."""
+"""Record rules that read other records, error responses in a shape of an adapter's own, conflicts, bodies both ways and work beside
+calls: the same in the process and as a sandboxed worker."""
 
 import concurrent.futures
-import functools
 import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import tempfile
+import time
 import unittest
 
-from harness import BUILD, ROOT, Gateway, GatewayTest
+from compiled_plugin import compiled
+from harness import Gateway, GatewayTest
 from sync_device import Device
 
 QUICK = True
@@ -24,35 +25,7 @@ identity:
 plugins: [{{path: {path}, mode: {mode}}}]
 adapters: {{feeds: {{enabled: false}}, odata: {{enabled: false}}, odata-reference: {{enabled: false}}}}
 """
-LISTS, TASKS = "/api/v1/quota/lists", "/api/v1/quota/tasks"
-
-
-@functools.cache
-def plugin(mode):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-quota-"))
-    unittest.addModuleCleanup(shutil.rmtree, folder, True)
-    # Not `.swift` in the tree: it belongs to no target.
-    shutil.copy(ROOT / "Tests/EndToEnd/plugins/Quota.swift.txt", folder / "Quota.swift")
-    sources, kind, product = ["Quota.swift"], ["-emit-library"], "libQuota.so"
-    if mode == "worker":
-        (folder / "Program.swift").write_text(
-            "import AdapterWorker\n@main struct Program { static func main() { AdapterWorkerProgram.run(QuotaModule.self) } }\n")
-        objects = [path for module in ("AdapterWorker", "AdapterProtocol") for path in (BUILD / f"{module}.build").rglob("*.o")]
-        sources, kind, product = [*sources, "Program.swift", *objects], ["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN"], "quota-worker"
-        shutil.copy(BUILD / "libAdapterKit.so", folder)
-    else:
-        with (folder / "Quota.swift").open("a") as file:
-            file.write(
-                "import CAdapterKitStamp\n"
-                "@c(adapterkit_stamp) public func stamp() -> UnsafePointer<AdapterKitStamp> { adapterKitStamp() }\n"
-                "@c(adapterkit_module) public func module() -> UnsafeMutableRawPointer { adapterModuleBox(QuotaModule.self) }\n")
-    done = subprocess.run(
-        ["swiftc", *kind, "-parse-as-library", "-module-name", "Quota", "-swift-version", "6",
-         "-I", BUILD / "Modules", "-I", ROOT / "Sources/AdapterKit/CAdapterKitStamp", "-L", BUILD, "-lAdapterKit",
-         "-o", product, *sources],
-        cwd=folder, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return folder / product
+LISTS, TASKS, NOTES = "/api/v1/quota/lists", "/api/v1/quota/tasks", "/api/v1/quota/notes"
 
 
 class InProcess(GatewayTest):
@@ -63,7 +36,7 @@ class InProcess(GatewayTest):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-quota-data-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, True)
         config = cls.folder / "portico.yaml"
-        config.write_text(CONFIGURATION.format(path=plugin(cls.mode), mode=cls.mode))
+        config.write_text(CONFIGURATION.format(path=compiled("Quota", cls.mode), mode=cls.mode))
         (cls.folder / "data").mkdir()
         cls.gateway = Gateway(config=config, data=cls.folder / "data")
 
@@ -132,6 +105,36 @@ class InProcess(GatewayTest):
                 self.assertTrue(text.startswith(code) and text.endswith(f" {method} /quota/thing\n"), text)
                 self.assertTrue(answer.headers["x-request-id"] and answer.headers["x-quota"])
                 self.assertEqual(("www-authenticate" in answer.headers, "allow" in answer.headers), (status == 401, status == 405))
+
+
+    def test_bodies_of_any_length_cross_both_ways(self):
+        for size in (0, 1, 100_000, 3_000_000):
+            with self.subTest(size):
+                body = bytes(number % 251 for number in range(size))
+                answer = self.gateway.request(
+                    "POST", "/quota-bodies", body=body, user="alice", headers={"Content-Type": "application/octet-stream"})
+                self.assertEqual((answer.status, answer.headers["x-size"]), (201, str(size)), answer)
+                self.assertEqual(answer.body, body[::-1])
+
+    def test_a_conflict_is_settled_by_the_adapter(self):
+        self.expect(self.gateway.send("POST", NOTES, {"id": "shared", "text": "first"}, user="alice"), 201)
+        device = Device(self.gateway, "alice")
+        device.pull()
+        self.expect(self.gateway.send("PATCH", f"{NOTES}/shared", {"text": "theirs"}, user="bob"), 200)
+        device.change("update", "shared", {"text": "mine"}, device.rev("shared"))
+        self.assertEqual(self.gateway.get(f"{NOTES}/shared", user="bob").json()["text"], "theirs and mine")
+
+    def test_work_beside_calls_reaches_the_records(self):
+        self.expect(self.gateway.send("POST", "/api/v1/quota/operations/later", {}, user="alice"), 200)
+        ends = time.monotonic() + 30
+        while len(texts := self.texts("begun")) < 2:
+            self.assertLess(time.monotonic(), ends, texts)
+            time.sleep(0.05)
+        self.assertEqual(sorted(text.rsplit(" ", 1)[0] for text in texts), ["begun by a call", "begun with the adapter"])
+
+    def texts(self, beginning):
+        notes = self.expect(self.gateway.get(NOTES, user="alice"), 200).json()["items"]
+        return [note["text"] for note in notes if note["text"].startswith(beginning)]
 
 
 class AsAWorker(InProcess):

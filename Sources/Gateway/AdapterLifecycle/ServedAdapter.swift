@@ -87,8 +87,8 @@ public final class ServedAdapter: Sendable {
         scratch: any ScratchStorage
     ) async throws {
         let context = AdapterContext(
-            records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
-            upstream: upstreams.own, upstreams: upstreams.all, serviceOperations: serviceOperations,
+            records: OwnRecords(records: ownRecords(in: store)), accounts: accounts, log: log, clock: clock, live: live,
+            push: push, upstream: upstreams.own, upstreams: upstreams.all, serviceOperations: serviceOperations,
             changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch)
         try await instance.start(replacement, context)
     }
