@@ -16,6 +16,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         var scopes: [Int: CallScope] = [:]
         /// Requests to mounts whose answers have not ended.
         var mounts = 0
+        var metrics = MetricEventLimit()
         var end: WorkerEnd?
         var waiters: [CheckedContinuation<WorkerEnd, Never>] = []
         /// Set where the host itself ends the connection for a reason that the connection does not know.
@@ -215,11 +216,22 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
             case RequestMethod.signal:
                 context?.live.signal(
                     try map("event"), try map("data"), in: try map("group"), of: try map("feed"), from: try map("from"))
+            case RequestMethod.metric:
+                guard let context, let change = try MetricChange.read(map) else { return }
+                take(change, context)
             // An event of a later version.
             default: break
             }
         } catch {
             _ = violated("\(event): \(error)")
+        }
+    }
+
+    private func take(_ change: MetricChange, _ context: AdapterContext) {
+        switch state.withLock({ $0.metrics.take(at: .now) }) {
+        case .pass: context.metrics.change(change)
+        case .refuseFirst: context.log.warning("adapter reports its metrics too often", ["metric": .text(change.name)])
+        case .refuse: break
         }
     }
 

@@ -14,5 +14,10 @@ extension SupervisedWorker: ProcessAdapter {
             callsUnderWay: counts.underWay, callsWaiting: counts.waiting)
     }
 
+    public var processUsage: AdapterProcessUsage {
+        let usage = resourceUsage
+        return AdapterProcessUsage(residentBytes: usage.residentBytes, processorTime: usage.processorTime)
+    }
+
     public var crashReports: [WireValue] { crashes.reversed().map(\.value) }
 }

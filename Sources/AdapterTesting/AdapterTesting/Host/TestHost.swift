@@ -16,19 +16,20 @@ public struct TestHost: Sendable {
 
     /// Declares, makes and starts the adapter. `access` is what the configuration's `access` says; nil: nothing.
     /// `accounts` are the names of those that the host knows; `upstream` is what `adapters.{name}.upstream` leads to, such
-    /// as a ``ScriptedUpstream``.
+    /// as a ``ScriptedUpstream``. `log` and `metrics` get what the adapter writes and counts.
     public init(
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration = AdapterConfiguration(),
         access: Access? = nil, withSamples: Bool = false, accounts: [String] = ["someone"],
         upstream: (any Upstream)? = nil, clock: SettableClock = SettableClock(),
-        log: Log = .discarding
+        log: Log = .discarding, metrics: AdapterMetrics = .discarding
     ) async throws {
         let adapter = try module.make(configuration)
         let declaration = try module.declare(configuration)
         let records = try MemoryRecords(declaration, clock: clock)
         if withSamples { try await records.load(adapter.sampleRecords()) }
         try await self.init(
-            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), upstream, clock, log)
+            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), upstream, clock, log,
+            metrics)
     }
 
     /// The same adapter made anew on a copy of this host's records: much faster than loading its samples again. Its accesses
@@ -38,13 +39,13 @@ public struct TestHost: Sendable {
     ) async throws -> TestHost {
         try await TestHost(
             module.make(configuration), declaration, access, records.copy(), accounts, upstream, clock,
-            .discarding, faults)
+            .discarding, .discarding, faults)
     }
 
     private init(
         _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ access: Access, _ records: MemoryRecords,
         _ accounts: MemoryAccounts, _ upstream: (any Upstream)?,
-        _ clock: SettableClock, _ log: Log, _ faults: RecordFaults? = nil
+        _ clock: SettableClock, _ log: Log, _ metrics: AdapterMetrics, _ faults: RecordFaults? = nil
     ) async throws {
         self.faults = faults
         self.adapter = adapter
@@ -57,7 +58,7 @@ public struct TestHost: Sendable {
         try await adapter.start(
             AdapterContext(
                 records: Self.meeting(faults, records.unrestricted), accounts: accounts, log: log, clock: clock,
-                upstream: upstream))
+                upstream: upstream, metrics: metrics))
     }
 
     private static func meeting(_ faults: RecordFaults?, _ records: any RecordStore) -> any RecordStore {
