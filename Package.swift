@@ -397,7 +397,7 @@ let package = Package(
             "GatewayTests",
             [
                 "Gateway", "CSV", "HTTPServer", "Identity", "SQLiteStore", "AttachmentFiles", "WorkerHost", adapterKit,
-                wireFormats, recordStorage, syncEngine, sync("MemoryStore"),
+                "Telemetry", wireFormats, recordStorage, syncEngine, sync("MemoryStore"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -417,6 +417,9 @@ let package = Package(
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         packageTests("AdapterProtocolTests", of: "AdapterWorker", [adapterKit, adapterProtocol]),
+        packageTests(
+            "AdapterWorkerTests", of: "AdapterWorker",
+            [adapterKit, .product(name: "AdapterWorker", package: "AdapterWorker")]),
         packageTests("ValueTreeTests", of: "AdapterKit", [adapterKit]),
         packageTests("AdapterKitTests", of: "AdapterKit", [adapterKit]),
         packageTests(

@@ -28,6 +28,9 @@ let package = Package(
         .testTarget(
             name: "AdapterProtocolTests", dependencies: ["AdapterProtocol", adapterKit],
             path: "Tests/AdapterProtocolTests", swiftSettings: strict),
+        .testTarget(
+            name: "AdapterWorkerTests", dependencies: ["AdapterWorker", adapterKit],
+            path: "Tests/AdapterWorkerTests", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

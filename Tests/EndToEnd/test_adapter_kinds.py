@@ -15,9 +15,18 @@ from harness import run_portico, run_tool
 
 
 class AdapterKinds(GeneratedAdapter):
+    def test_a_package_with_records(self):
+        folder = self.generate("notices", "entity")
+        shown = self.adapter_test(folder, 2)
+        self.assertIn("passed  POST /api/v1/notices/items of the fixtures: 201\n", shown)
+        self.assertIn("passed  entity items\n", shown)
+        self.assertIn("passed  notices: killed without calls that reach it\n", shown)
+
     def test_a_package_with_an_operation(self):
         folder = self.generate("sums", "operation")
-        self.check_and_build(folder, 3)
+        shown = self.adapter_test(folder, 3)
+        self.assertIn("passed  POST /api/v1/sums/operations/summarize of the fixtures as bplist\n", shown)
+        self.assertIn("passed  sums: stopped under calls\n", shown)
         gateway = self.serve(folder)
         call = functools.partial(gateway.send, "POST", "/api/v1/sums/operations/summarize", user="alice")
         self.assertEqual(call({"numbers": [1, 2.5]}).json(), {"count": 2, "sum": 3.5, "mean": 1.75})
@@ -25,7 +34,9 @@ class AdapterKinds(GeneratedAdapter):
 
     def test_a_package_with_mounted_paths(self):
         folder = self.generate("greeter", "mount")
-        self.check_and_build(folder, 3)
+        shown = self.adapter_test(folder, 3)
+        self.assertIn("passed  GET /greeter/hello/Ada of the fixtures: 200\n", shown)
+        self.assertIn("passed  greeter: killed under calls\n", shown)
         gateway = self.serve(folder)
         self.assertEqual(gateway.get("/greeter/hello/Ada", user="alice").text(), "Hello, Ada!\n")
         self.assertEqual(gateway.get("/greeter/hello/Ada").status, 401)
@@ -33,7 +44,11 @@ class AdapterKinds(GeneratedAdapter):
 
     def test_a_package_with_a_mirror_of_another_system(self):
         folder = self.generate("articles", "mirror")
-        self.check_and_build(folder, 3)
+        shown = self.adapter_test(folder, 3)
+        self.assertIn("passed  mirror items: 2 records\n", shown)
+        self.assertIn("passed  entity items\n", shown)
+        self.assertIn("passed  articles: killed under calls\n", shown)
+        self.assertIn("passed  articles: 10 rounds while its upstreams fail\n", shown)
         handler = functools.partial(Quiet, directory=str(folder / "stand-in"))
         system = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=system.serve_forever, daemon=True).start()

@@ -3,8 +3,10 @@ mirror and its live feed."""
 
 import http.server
 import json
+import os
 import pathlib
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -15,6 +17,7 @@ from adapter_build import plugin
 from harness import Gateway, GatewayTest
 from server_sent_events import Stream
 from sync_device import Device
+from test_one_admission import AdminSocket
 
 QUICK = True
 
@@ -155,6 +158,35 @@ class Weather(WorkedAdapter):
         answer = self.gateway.get("/api/v1/weather/observations/a", user="alice")
         self.assertIn("age", answer.headers)
         self.assertEqual(answer.json()["temperature"], 12.25)
+
+    def metrics(self):
+        """By name and labels as they are written."""
+        connection = AdminSocket(self.gateway.data / "admin.sock")
+        self.addCleanup(connection.close)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        return {series: float(value) for series, value in (
+            line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))}
+
+    def counted(self, series, least):
+        end = time.monotonic() + 60
+        while (found := self.metrics().get(series, 0)) < least:
+            self.assertLess(time.monotonic(), end, f"{series} is {found}")
+            time.sleep(0.1)
+        return found
+
+    def test_what_it_counts_is_in_the_metrics_and_goes_on_when_its_process_restarts(self):
+        fetched = 'portico_adapter_counter_total{adapter="weather",name="observations_fetched"}'
+        before = self.counted(fetched, 4)
+        if self.mode == "worker":
+            spent = 'portico_adapter_processor_seconds_total{adapter="weather"}'
+            self.assertGreater(self.metrics()['portico_adapter_resident_bytes{adapter="weather"}'], 1_000_000)
+            took = self.counted(spent, 0.001)
+            os.kill(self.gateway.workers()["weather"], signal.SIGKILL)
+            self.counted('portico_adapter_restarts_total{adapter="weather"}', 1)
+            self.assertGreaterEqual(self.metrics()[spent], took)
+        self.assertGreaterEqual(self.metrics()[fetched], before)
+        self.counted(fetched, before + 4)
 
     def test_a_region_that_the_service_does_not_have_is_not_followed(self):
         self.until_followed("alps", "bob")

@@ -37,6 +37,10 @@ import Testing
                 state: "running", reason: nil, isServing: true, process: nil, launched: nil, restarts: 0, crashes: 0,
                 callsUnderWay: 0, callsWaiting: 0)
         }
+        var processUsage: AdapterProcessUsage {
+            AdapterProcessUsage(residentBytes: nil, processorTime: .zero)
+        }
+
         var crashReports: [WireValue] { [] }
 
         func start(_ context: AdapterContext) async throws { try await probe.start(context) }

@@ -95,6 +95,10 @@ import Testing
             "portico_adapter_crashes_total{adapter=\"notes\"} 3",
             "portico_adapter_calls_in_flight{adapter=\"notes\"} 5",
             "portico_adapter_queued_calls{adapter=\"notes\"} 6",
+            "portico_adapter_resident_bytes{adapter=\"notes\"} 4096",
+            "portico_adapter_processor_seconds_total{adapter=\"notes\"} 1.5",
+            "portico_adapter_counter_total{adapter=\"notes\",name=\"starts\"} 1",
+            "portico_adapter_gauge{adapter=\"notes\",name=\"length\"} 0.5",
         ] { #expect(metrics.contains(line), "\(line)") }
         notes.fail()
         #expect(try await ask(host, "/adapters").json["adapters"]?.arrayValue?.first?["state"] == "failed")
@@ -135,9 +139,17 @@ final class ProcessNotes: ProcessAdapter {
             callsWaiting: 6)
     }
 
+    var processUsage: AdapterProcessUsage {
+        AdapterProcessUsage(residentBytes: 4_096, processorTime: .milliseconds(1_500))
+    }
+
     var crashReports: [WireValue] { [["reason": "signal 4 (SIGILL)"]] }
 
-    func start(_ context: AdapterContext) async throws { try await notes.start(context) }
+    func start(_ context: AdapterContext) async throws {
+        try await notes.start(context)
+        context.metrics.increment("starts")
+        context.metrics.set("length", 0.5)
+    }
     func handle(_ call: Call) async throws -> OperationResult { try await notes.handle(call) }
     func handle(_ request: MountRequest) async throws -> MountResponse { try await notes.handle(request) }
 }

@@ -78,16 +78,33 @@ import Testing
     }
 
     @Test(arguments: [
-        ("7 (worker) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 9 10 12 0", false),
-        ("7 (worker) Z 1 7 7 0 -1 4228108 1 2 3 4 5 6 7 8 9 10 12 0", true),
+        ("7 (worker) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 9 10 12 0 8 9 3", false),
+        ("7 (worker) Z 1 7 7 0 -1 4228108 1 2 3 4 5 6 7 8 9 10 12 0 8 9 3", true),
         // What a program calls itself is no end of its name.
-        ("7 (a) Z 1 7 7 0 -1 4 ) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 9 10 12 0", false),
+        ("7 (a) Z 1 7 7 0 -1 4 ) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 9 10 12 0 8 9 3", false),
         ("7 (worker) S 1 7 7 0 -1 4194304 1 2", nil), ("", nil), ("7 (worker) S 1 7 7 0 -1 x 1 2", nil),
     ])
     func whetherAProcessIsExitingIsAFlagAfterItsName(_ line: String, _ expected: Bool?) {
         let status = ProcessStatus(Array(line.utf8)[...])
         #expect(status?.isExiting == expected)
         #expect(status?.threads == expected.map { _ in 12 })
+        #expect(status?.processorTime == expected.map { _ in .seconds(11 / Double(sysconf(Int32(_SC_CLK_TCK)))) })
+        #expect(status?.residentBytes == expected.map { _ in 3 * UInt64(sysconf(Int32(_SC_PAGESIZE))) })
+    }
+
+    @Test func whatItsProcessesTookOfTheProcessorIsAddedUpAndNeverGoesBack() async throws {
+        try await Supervised.run { worker in
+            try await worker.answers()
+            let first = worker.adapter.resourceUsage
+            #expect((first.residentBytes ?? 0) > 100_000)
+            await #expect(throws: PorticoError.self) { try await worker.call("write", "C") }
+            try await worker.answers()
+            let second = worker.adapter.resourceUsage
+            #expect(second.processorTime >= first.processorTime && second.processorTime > .zero)
+            await worker.adapter.stop()
+            let last = worker.adapter.resourceUsage
+            #expect(last.residentBytes == nil && last.processorTime >= second.processorTime)
+        }
     }
 
     @Test func aWorkerWithMoreThreadsThanItsLimitIsEndedAndFailsTheSecondTime() async throws {

@@ -140,6 +140,20 @@ import WorkerTesting
     }
 
     @Test(arguments: [0, 1])
+    func `counts and measures, and of what is none nothing reaches the host`(mode: Int) async throws {
+        let reported = Reported()
+        let host = try await TestHost(Self.modes[mode], metrics: AdapterMetrics { reported.take($0) })
+        for _ in 0..<100 { try await host.call("measure") }
+        try await reported.until { $0.counters["calls"] == 500 && $0.gauges["length"] == 3.5 }
+        #expect(mode == 0 || reported.values.changes < 100)
+        // What was counted last arrives where the adapter is stopped at once.
+        try await host.call("measure")
+        await host.adapter.stop()
+        try await reported.until { $0.counters["calls"] == 505 }
+        #expect(reported.values.refused == 0)
+    }
+
+    @Test(arguments: [0, 1])
     func `calls an upstream with bodies both ways`(mode: Int) async throws {
         let body = Array(repeating: UInt8(ascii: "x"), count: 300_000)
         let upstream = ScriptedUpstream(url: try #require(UpstreamAddress("http://localhost/"))) {

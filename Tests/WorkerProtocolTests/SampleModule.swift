@@ -44,7 +44,7 @@ enum SampleModule: AdapterModule {
 
     enum Action: String, CaseIterable {
         case echo, fail, oddly, wait, write, page, snapshot, hold, rows, streamed, account, call, upload, log, scratch,
-            push, signal, created, context, secret, begin, beside, aged
+            push, signal, created, context, secret, begin, beside, aged, measure
     }
 }
 
@@ -198,6 +198,10 @@ actor SampleAdapter: Adapter {
         case .log:
             call.log.info("logged in a call", ["text": .text(text), "count": 3, "flag": true])
             context.log(.warning, "logged by the adapter")
+            return .null
+        case .measure:
+            for amount in [2, 3, -1] { context.metrics.increment("calls", by: amount) }
+            for value in [7, 3.5, .nan] { context.metrics.set("length", value) }
             return .null
         case .scratch:
             let file = try context.scratch.create()

@@ -10,6 +10,7 @@ public final class WorkerRuntime: MessageHandler {
         var rules: (any RecordRules)?
         var services: [any ServiceOperations] = []
         var scratch: String?
+        var metrics: HostMetrics?
     }
 
     private let module: any AdapterModule.Type
@@ -37,6 +38,7 @@ public final class WorkerRuntime: MessageHandler {
 
     public func ended(_ end: ConnectionEnd) {
         connection.withLock { $0 = nil }
+        state.withLock { $0.metrics }?.stop()
         whenEnded()
     }
 
@@ -67,6 +69,8 @@ public final class WorkerRuntime: MessageHandler {
         case RequestMethod.start: return try await start(parameters, connection)
         case RequestMethod.stop:
             try await adapter.stop()
+            // Before the response, after which the process is ended.
+            state.withLock { $0.metrics }?.flush()
             return .null
         case RequestMethod.call: return try await call(request.number, parameters, connection)
         case RequestMethod.mount: return try await mount(request.number, parameters, connection)
@@ -147,7 +151,11 @@ public final class WorkerRuntime: MessageHandler {
     private func start(_ parameters: MessageMap, _ connection: MessageConnection) async throws -> WireValue {
         let start = try StartParameters(message: .dictionary(parameters.members))
         let upstreams = start.upstreams.map { HostUpstream($0, connection) }
-        let scratch = state.withLock { $0.scratch }
+        let metrics = HostMetrics { connection.report(RequestMethod.metric, $0.parameters) }
+        let scratch = state.withLock { state in
+            state.metrics = metrics
+            return state.scratch
+        }
         try await adapter.start(
             AdapterContext(
                 records: HostRecords(connection, caller: nil), accounts: HostAccounts(connection: connection),
@@ -157,7 +165,8 @@ public final class WorkerRuntime: MessageHandler {
                 upstream: upstreams.first { $0.name == start.upstream },
                 upstreams: upstreams.reduce(into: [:]) { $0[$1.name] = $1 },
                 changeFeed: HostChangeFeed(connection: connection),
-                scratch: scratch.map { FolderScratch(folder: $0) } ?? NoScratchStorage()))
+                scratch: scratch.map { FolderScratch(folder: $0) } ?? NoScratchStorage(),
+                metrics: AdapterMetrics { metrics.take($0) }))
         return .null
     }
 

@@ -4,6 +4,8 @@ import AdapterKit
 public protocol ProcessAdapter: Adapter {
     /// How the process fares. Read with each scrape of the metrics and by operators; waits for nothing.
     var processReport: AdapterProcessReport { get }
+    /// What its processes take of the machine. Asks the kernel, so it is for scrapes and not for calls.
+    var processUsage: AdapterProcessUsage { get }
     /// What is known of its last ends that were not asked for, the latest first.
     var crashReports: [WireValue] { get }
 }
@@ -51,6 +53,20 @@ public struct AdapterProcessReport: Sendable, Equatable {
         self.crashes = crashes
         self.callsUnderWay = callsUnderWay
         self.callsWaiting = callsWaiting
+    }
+}
+
+/// What an adapter's processes take of the machine.
+public struct AdapterProcessUsage: Sendable, Equatable {
+    /// Resident memory; nil: there is no process.
+    public var residentBytes: UInt64?
+    /// Of user and system, of processes that have ended too.
+    public var processorTime: Duration
+
+    /// Creates the value.
+    public init(residentBytes: UInt64?, processorTime: Duration) {
+        self.residentBytes = residentBytes
+        self.processorTime = processorTime
     }
 }
 

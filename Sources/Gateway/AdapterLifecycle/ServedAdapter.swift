@@ -23,6 +23,8 @@ public final class ServedAdapter: Sendable {
     let writes: [MirrorWrites]
     let status: AdapterStatus
     let thread: AdapterThread
+    /// What it counts and measures of itself.
+    let metrics: AdapterMetricValues
 
     /// `mirroring`: needed where the declaration has mirrors, or operations that other systems answer.
     public init(
@@ -43,6 +45,7 @@ public final class ServedAdapter: Sendable {
         callerMirrors =
             mirroring?.callerMirrors(of: declaration, adapter: instance, status: status, log: log) ?? []
         thread = AdapterThread(label: "adapter.\(declaration.name)")
+        metrics = AdapterMetricValues()
     }
 
     /// The same adapter, which goes on as it is, described and protected otherwise. What of the declaration has a life of
@@ -53,11 +56,13 @@ public final class ServedAdapter: Sendable {
         self.access = access ?? declaration.access
         (self.instance, log, mirrors, callsThrough) = (old.instance, old.log, old.mirrors, old.callsThrough)
         callerMirrors = old.callerMirrors
-        (writes, status, thread) = (old.writes, old.status, old.thread)
+        (writes, status, thread, metrics) = (old.writes, old.status, old.thread, old.metrics)
     }
 
-    /// Takes the place of an adapter of the same name that is declared otherwise: what operators refused stays refused.
+    /// Takes the place of an adapter of the same name that is declared otherwise: what operators refused stays refused, and
+    /// its counters go on.
     public func succeed(_ old: ServedAdapter) {
+        metrics.succeed(old.metrics)
         if old.status.current.isDisabled { status.change { $0.disable() } }
     }
 
@@ -89,7 +94,8 @@ public final class ServedAdapter: Sendable {
         let context = AdapterContext(
             records: OwnRecords(records: ownRecords(in: store)), accounts: accounts, log: log, clock: clock, live: live,
             push: push, upstream: upstreams.own, upstreams: upstreams.all, serviceOperations: serviceOperations,
-            changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch)
+            changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch,
+            metrics: metrics.metrics(log))
         try await instance.start(replacement, context)
     }
 }

@@ -29,6 +29,7 @@ struct GatewayCollector: Sendable {
         let (name, lifecycle) = (served.declaration.name.text, served.status.current)
         samples.set(MetricCatalogue.adapterUp, [name], served.isUp ? 1 : 0)
         samples.set(MetricCatalogue.adapterDisabled, [name], lifecycle.isDisabled ? 1 : 0)
+        served.metrics.collect(of: name, into: &samples)
         let now = services.clock.now()
         if let report = served.process?.processReport {
             samples.set(MetricCatalogue.adapterRestarts, [name], report.restarts)
@@ -39,6 +40,10 @@ struct GatewayCollector: Sendable {
                 let uptime = now.secondsSinceReferenceDate - launched.secondsSinceReferenceDate
                 samples.set(MetricCatalogue.adapterUptime, [name], max(0, uptime))
             }
+        }
+        if let usage = served.process?.processUsage {
+            if let bytes = usage.residentBytes { samples.set(MetricCatalogue.adapterResidentBytes, [name], bytes) }
+            samples.set(MetricCatalogue.adapterProcessorTime, [name], usage.processorTime / .seconds(1))
         }
         for mirror in served.mirrors {
             let (label, status) = ([mirror.id.description], mirror.status)

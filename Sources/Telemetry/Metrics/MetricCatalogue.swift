@@ -162,6 +162,23 @@ public enum MetricCatalogue {
     public static let adapterQueue = MetricDefinition(
         "portico_adapter_queued_calls", .gauge, "Calls that wait for an adapter's process to restart.",
         labels: [adapter])
+    public static let adapterResidentBytes = MetricDefinition(
+        "portico_adapter_resident_bytes", .gauge,
+        "Resident memory of an adapter's process; missing while there is none.", labels: [adapter])
+    public static let adapterProcessorTime = MetricDefinition(
+        "portico_adapter_processor_seconds_total", .counter,
+        "Processor time of user and system of an adapter's processes, those included that have ended.",
+        labels: [adapter])
+    public static let adapterCounter = MetricDefinition(
+        "portico_adapter_counter_total", .counter,
+        "What an adapter counts itself (`AdapterContext.metrics`). Goes on where the adapter's process restarts.",
+        labels: [adapter, adapterMetric])
+    public static let adapterGauge = MetricDefinition(
+        "portico_adapter_gauge", .gauge,
+        "What an adapter measures itself (`AdapterContext.metrics`), as it has said last.",
+        labels: [adapter, adapterMetric])
+    private static let adapterMetric = MetricDefinition.Label(
+        "name", "the adapter's own, at most 64 of an adapter: `[a-z][a-z0-9_]{0,63}`")
     public static let ready = MetricDefinition(
         "portico_ready", .gauge, "1 while `/health/ready` answers 200, else 0.")
     public static let buildInfo = MetricDefinition(
@@ -190,7 +207,8 @@ public enum MetricCatalogue {
         upstreamRequests, upstreamDuration, upstreamRetries, upstreamOpen, upstreamActive, upstreamWaiting,
         mirrorAge, mirrorHeld, mirrorFailures, pendingWrites, unknownWrites,
         spans, queuedSpans, adapterUp, adapterDisabled, adapterRestarts, adapterCrashes, adapterUptime, adapterCalls,
-        adapterQueue, ready, buildInfo, loopLag, cpu, residentMemory, virtualMemory, openFiles,
+        adapterQueue, adapterResidentBytes, adapterProcessorTime, adapterCounter, adapterGauge, ready, buildInfo,
+        loopLag, cpu, residentMemory, virtualMemory, openFiles,
         mostFiles, startTime,
     ]
 }

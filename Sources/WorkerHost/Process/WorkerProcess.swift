@@ -34,6 +34,8 @@ public final class WorkerProcess: Sendable {
         var waiters: [CheckedContinuation<ProcessExit, Never>] = []
         var lastLines: [String] = []
         var excess: String?
+        /// Of its whole life, once it has ended; until then the most that was read.
+        var processorTime = Duration.zero
     }
 
     /// The process' id, which is its group's and its session's.
@@ -67,6 +69,16 @@ public final class WorkerProcess: Sendable {
 
     /// Whether the process is on its way to its end; nil where it has ended, or that cannot be read.
     var isExiting: Bool? { status?.isExiting }
+
+    /// What it takes of the machine. It never goes back, also where it cannot be read.
+    var usage: ResourceUsage {
+        let status = status
+        return state.withLock { state in
+            if let status { state.processorTime = max(state.processorTime, status.processorTime) }
+            return ResourceUsage(
+                residentBytes: state.exit == nil ? status?.residentBytes : nil, processorTime: state.processorTime)
+        }
+    }
 
     /// How many threads it has; nil where it has ended, or that cannot be read.
     var threads: UInt64? { status?.threads }
@@ -121,11 +133,13 @@ public final class WorkerProcess: Sendable {
         let (exit, waiters): (ProcessExit?, [CheckedContinuation<ProcessExit, Never>]) = state.withLock { state in
             _ = Glibc.kill(-id, SIGKILL)
             var status: Int32 = 0
-            let result = waitpid(id, &status, WNOHANG)
+            var usage = rusage()
+            let result = wait4(id, &status, WNOHANG, &usage)
             // Another part of the program has waited for it, where there is no such child.
             guard result == id || (result < 0 && errno == ECHILD) else { return (nil, []) }
             let exit = ProcessExit(waitStatus: result == id ? status : 0)
             state.exit = exit
+            if result == id { state.processorTime = max(state.processorTime, usage.processorTime) }
             defer { state.waiters = [] }
             return (exit, state.waiters)
         }
@@ -135,21 +149,48 @@ public final class WorkerProcess: Sendable {
     }
 }
 
+/// What a worker takes of the machine.
+public struct ResourceUsage: Sendable, Equatable {
+    /// Resident memory; nil: there is no process.
+    public var residentBytes: UInt64?
+    /// Of user and system, of processes that have ended too.
+    public var processorTime = Duration.zero
+}
+
+extension rusage {
+    fileprivate var processorTime: Duration {
+        .seconds(Int64(ru_utime.tv_sec) + Int64(ru_stime.tv_sec))
+            + .microseconds(Int64(ru_utime.tv_usec) + Int64(ru_stime.tv_usec))
+    }
+}
+
 /// What a line of `/proc/PID/stat` says of a process. Source: proc_pid_stat(5), include/linux/sched.h.
 struct ProcessStatus: Equatable {
+    private static let ticksPerSecond = Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
+    private static let pageBytes = UInt64(max(1, sysconf(Int32(_SC_PAGESIZE))))
+
     /// All its threads are on their way to their end where its first one is, and its descriptors are closed (`PF_EXITING`).
     let isExiting: Bool
     let threads: UInt64
+    /// Of user and system.
+    let processorTime: Duration
+    let residentBytes: UInt64
 
     /// Nil where it is no such line.
     init?(_ line: ArraySlice<UInt8>) {
         // A program gives itself the name in parentheses, so the last one ends it.
         guard let end = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = line[(end + 1)...].split(separator: UInt8(ascii: " "))
-        guard fields.count > 17, let flags = UInt64(String(decoding: fields[6], as: UTF8.self)),
-            let threads = UInt64(String(decoding: fields[17], as: UTF8.self))
+        func number(_ index: Int) -> UInt64? {
+            fields.indices.contains(index) ? UInt64(String(decoding: fields[index], as: UTF8.self)) : nil
+        }
+        // The first field here is the third one of the line.
+        guard let flags = number(6), let user = number(11), let system = number(12), let threads = number(17),
+            let pages = number(21)
         else { return nil }
         isExiting = flags & 0x4 != 0
         self.threads = threads
+        processorTime = .seconds((Double(user) + Double(system)) / Self.ticksPerSecond)
+        residentBytes = pages.multipliedReportingOverflow(by: Self.pageBytes).partialValue
     }
 }

@@ -21,6 +21,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         /// Requests that may take any time, by their method.
         var longRequests: [String: Int] = [:]
         var signalLimit = SignalLimit()
+        var metrics = MetricEventLimit()
         var end: WorkerEnd?
         var waiters: [CheckedContinuation<WorkerEnd, Never>] = []
         /// Set where the host itself ends the connection for a reason that the connection does not know.
@@ -229,6 +230,9 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
                 guard isWithinLimit(data) else { return }
                 context?.live.signal(
                     try map("event"), data, in: try map("group"), of: try map("feed"), from: try map("from"))
+            case RequestMethod.metric:
+                guard let context, let change = try MetricChange.read(map) else { return }
+                take(change, context)
             // An event of a later version.
             default: break
             }
@@ -242,6 +246,14 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         let (isTaken, omitted) = state.withLock { $0.signalLimit.take(size, at: .now) }
         if let omitted { Log(log).warning("adapter signals too much", ["omittedSignals": .count(omitted)]) }
         return isTaken
+    }
+
+    private func take(_ change: MetricChange, _ context: AdapterContext) {
+        switch state.withLock({ $0.metrics.take(at: .now) }) {
+        case .pass: context.metrics.change(change)
+        case .refuseFirst: context.log.warning("adapter reports its metrics too often", ["metric": .text(change.name)])
+        case .refuse: break
+        }
     }
 
     public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {

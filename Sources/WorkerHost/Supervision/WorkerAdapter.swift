@@ -64,6 +64,9 @@ public final class WorkerAdapter: RuleAnswering {
     /// How the program fares, for operators.
     public var report: WorkerReport { supervisor.report }
 
+    /// What its processes take of the machine. Reads a file of the kernel.
+    public var resourceUsage: ResourceUsage { supervisor.resourceUsage }
+
     /// The last crashes, the oldest first.
     public var crashes: [CrashReport] { reports.all }
 

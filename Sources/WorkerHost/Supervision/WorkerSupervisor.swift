@@ -49,6 +49,8 @@ final class WorkerSupervisor: Sendable {
 
     fileprivate final class Published: Sendable {
         let value = Mutex(WorkerReport())
+        /// The process, which may have ended, and the processor time of those before it.
+        let processes = Mutex<(current: WorkerProcess?, spent: Duration)>((nil, .zero))
     }
 
     private let parts: Parts
@@ -69,6 +71,13 @@ final class WorkerSupervisor: Sendable {
     deinit { parts.signals.finish() }
 
     var report: WorkerReport { parts.report.value.withLock { $0 } }
+
+    var resourceUsage: ResourceUsage {
+        let (process, spent) = parts.report.processes.withLock { $0 }
+        var usage = process?.usage ?? ResourceUsage()
+        usage.processorTime += spent
+        return usage
+    }
 
     /// Returns when the worker runs. Throws `adapter.unavailable` where it does not; it is not attempted again by itself
     /// then.
@@ -189,6 +198,7 @@ private struct SupervisorLoop {
                 return []
             }
             self.process = process
+            parts.report.processes.withLock { $0.current = process }
             if killed == attempt { process.kill() }
             return []
         case .connected(let attempt, let session):
@@ -243,6 +253,10 @@ private struct SupervisorLoop {
     }
 
     private mutating func launch(_ attempt: Int, _ group: inout DiscardingTaskGroup) {
+        if let process {
+            let spent = process.usage.processorTime
+            parts.report.processes.withLock { $0 = (nil, $0.spent + spent) }
+        }
         (process, session, exit, callsAtEnd) = (nil, nil, nil, nil)
         launched = (ContinuousClock.now, parts.clock.now())
         stalls = StallDetector(limits: parts.limits)

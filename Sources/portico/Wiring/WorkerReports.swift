@@ -14,5 +14,10 @@ extension WorkerAdapter: ProcessAdapter {
             callsUnderWay: counts.inFlight, callsWaiting: counts.queued)
     }
 
+    public var processUsage: AdapterProcessUsage {
+        let usage = resourceUsage
+        return AdapterProcessUsage(residentBytes: usage.residentBytes, processorTime: usage.processorTime)
+    }
+
     public var crashReports: [WireValue] { crashes.reversed().map(\.value) }
 }

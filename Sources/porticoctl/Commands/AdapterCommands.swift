@@ -43,7 +43,7 @@ struct AdapterCommands: AsyncParsableCommand {
             print(
                 """
                 \(place.path): an adapter of the kind \(kind.rawValue), for the SDK in \(sdk.folder.path).
-                Next: cd \(place.path) && swift test && swift build && portico check --config gateway.yaml
+                Next: cd \(place.path) && porticoctl adapter test
                 README.md has the rest.
                 """)
         }

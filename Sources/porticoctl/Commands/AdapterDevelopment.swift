@@ -3,28 +3,6 @@ import ArgumentParser
 import Foundation
 
 extension AdapterCommands {
-    /// Runs what an adapter's author has to see succeed.
-    struct Test: ParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Runs a package's tests, then tries its gateway.yaml.",
-            discussion: """
-                The tests of a package that `adapter new` wrote check conformance, with a store that fails at each access in \
-                turn, and a mirror's with answers that lie. \
-                `portico check` loads the adapter as a gateway does, and reads its declaration.
-                """)
-
-        @Argument(help: "The adapter's folder.") var folder = "."
-
-        func run() throws {
-            let package = SwiftPackage(folder: URL(fileURLWithPath: folder, isDirectory: true))
-            try Tool.run(["swift", "test", "--package-path", package.folder.path])
-            let configuration = package.folder.appendingPathComponent("gateway.yaml").path
-            guard FileManager.default.fileExists(atPath: configuration) else { return }
-            try Tool.run(["swift", "build", "--package-path", package.folder.path])
-            try Tool.run([Tool.portico, "check", "--config", configuration])
-        }
-    }
-
     /// Builds and restarts an adapter whenever one of its files is saved.
     struct Dev: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -117,9 +95,9 @@ enum Tool {
             .deletingLastPathComponent().appendingPathComponent("portico").path
     }
 
-    /// Runs a program to its end. What it says goes to standard error. Throws where it fails.
-    static func run(_ command: [String]) throws {
-        _ = try finished(command, [:], FileHandle.standardError)
+    /// Runs a program to its end, in a folder where one is named. What it says goes to standard error. Throws where it fails.
+    static func run(_ command: [String], in folder: URL? = nil) throws {
+        _ = try finished(command, [:], FileHandle.standardError, in: folder)
     }
 
     /// Runs a program to its end and returns its standard output. Throws where it fails.
@@ -132,11 +110,13 @@ enum Tool {
     }
 
     private static func finished(
-        _ command: [String], _ environment: [String: String], _ output: Any, reading read: () -> Data = { Data() }
+        _ command: [String], _ environment: [String: String], _ output: Any, in folder: URL? = nil,
+        reading read: () -> Data = { Data() }
     ) throws -> Data {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = command
+        if let folder { process.currentDirectoryURL = folder }
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = output
         do {

@@ -63,10 +63,13 @@ final class WeatherAdapter: Adapter {
     }
 
     func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
-        guard let upstream = try started().upstream else {
+        let context = try started()
+        guard let upstream = context.upstream else {
             throw PorticoError(.adapterUnavailable, "The weather service is not configured.")
         }
-        return try await WeatherService(upstream: upstream).page(request)
+        let page = try await WeatherService(upstream: upstream).page(request)
+        context.metrics.increment("observations_fetched", by: page.rows.count)
+        return page
     }
 
     func frontPageEntries() async throws -> [FrontPageEntry] {

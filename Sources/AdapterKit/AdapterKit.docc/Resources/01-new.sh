@@ -1,3 +1,3 @@
 $ porticoctl adapter new tasks --kind entity
 $ cd tasks
-$ swift test
+$ porticoctl adapter test

@@ -105,6 +105,8 @@ public struct AdapterContext: Sendable {
     public let changeFeed: any ChangeFeed
     /// For what it makes and keeps for a while.
     public let scratch: any ScratchStorage
+    /// What operators see of its work in numbers.
+    public let metrics: AdapterMetrics
 
     /// Creates an adapter context with these values.
     public init(
@@ -112,7 +114,8 @@ public struct AdapterContext: Sendable {
         live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
         upstream: (any Upstream)? = nil, upstreams: [UpstreamName: any Upstream] = [:],
         serviceOperations: [any ServiceOperations] = [],
-        changeFeed: any ChangeFeed = NoChangeFeed(), scratch: any ScratchStorage = NoScratchStorage()
+        changeFeed: any ChangeFeed = NoChangeFeed(), scratch: any ScratchStorage = NoScratchStorage(),
+        metrics: AdapterMetrics = .discarding
     ) {
         self.records = records
         self.accounts = accounts
@@ -125,6 +128,7 @@ public struct AdapterContext: Sendable {
         self.serviceOperations = serviceOperations
         self.changeFeed = changeFeed
         self.scratch = scratch
+        self.metrics = metrics
     }
 }
 

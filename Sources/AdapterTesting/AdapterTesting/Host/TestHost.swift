@@ -24,12 +24,14 @@ public struct TestHost: Sendable {
 
     /// Declares, makes and starts the adapter. `access` is what the configuration's `access` says; nil: nothing.
     /// `accounts` are the names of those that the host knows; `upstream` is what `adapters.{name}.upstream` leads to, such
-    /// as a ``ScriptedUpstream``. The records in memory report no changes: `changeFeed` does.
+    /// as a ``ScriptedUpstream``. The records in memory report no changes: `changeFeed` does. `log` and
+    /// `metrics` get what the adapter writes and counts.
     public init(
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration = AdapterConfiguration(),
         access: Access? = nil, withSamples: Bool = false, accounts: [String] = ["someone"],
         upstream: (any Upstream)? = nil, live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
-        changeFeed: any ChangeFeed = NoChangeFeed(), clock: SettableClock = SettableClock(), log: Log = .discarding
+        changeFeed: any ChangeFeed = NoChangeFeed(), clock: SettableClock = SettableClock(),
+        log: Log = .discarding, metrics: AdapterMetrics = .discarding
     ) async throws {
         let adapter = try module.make(configuration)
         let declaration = try module.declare(configuration)
@@ -37,7 +39,7 @@ public struct TestHost: Sendable {
         if withSamples { try await records.load(adapter.sampleRecords()) }
         try await self.init(
             adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), upstream,
-            Services(live: live, push: push, changeFeed: changeFeed), clock, log)
+            Services(live: live, push: push, changeFeed: changeFeed), clock, log, metrics)
     }
 
     /// The same adapter made anew on a copy of this host's records: much faster than loading its samples again. Its accesses
@@ -47,13 +49,13 @@ public struct TestHost: Sendable {
     ) async throws -> TestHost {
         try await TestHost(
             module.make(configuration), declaration, access, records.copy(), accounts, upstream, services,
-            clock, .discarding, faults)
+            clock, .discarding, .discarding, faults)
     }
 
     private init(
         _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ access: Access, _ records: MemoryRecords,
         _ accounts: MemoryAccounts, _ upstream: (any Upstream)?, _ services: Services,
-        _ clock: SettableClock, _ log: Log, _ faults: RecordFaults? = nil
+        _ clock: SettableClock, _ log: Log, _ metrics: AdapterMetrics, _ faults: RecordFaults? = nil
     ) async throws {
         self.faults = faults
         self.adapter = adapter
@@ -67,7 +69,8 @@ public struct TestHost: Sendable {
         try await adapter.start(
             AdapterContext(
                 records: Self.meeting(faults, records.unrestricted), accounts: accounts, log: log, clock: clock,
-                live: services.live, push: services.push, upstream: upstream, changeFeed: services.changeFeed))
+                live: services.live, push: services.push, upstream: upstream, changeFeed: services.changeFeed,
+                metrics: metrics))
     }
 
     private static func meeting(_ faults: RecordFaults?, _ records: any RecordStore) -> any RecordStore {

@@ -126,9 +126,15 @@ public final class MessageConnection: Sendable {
         return try waiting.wait()
     }
 
-    /// Reports something, unless so much waits to be sent that it is dropped.
-    public func report(_ event: String, _ parameters: WireDictionary, scope: Int? = nil) {
-        try? send(.event(event, scope: scope, parameters)) { $0.end == nil && $0.output.count < limits.eventQueue }
+    /// Reports something, unless so much waits to be sent that it is dropped: false then.
+    @discardableResult
+    public func report(_ event: String, _ parameters: WireDictionary, scope: Int? = nil) -> Bool {
+        var isSent = false
+        try? send(.event(event, scope: scope, parameters)) { state in
+            isSent = state.end == nil && state.output.count < limits.eventQueue
+            return isSent
+        }
+        return isSent
     }
 
     /// A request without its number, which is known only when it has its turn.

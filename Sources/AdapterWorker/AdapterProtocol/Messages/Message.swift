@@ -161,4 +161,5 @@ public enum RequestMethod {
     /// Events of the worker.
     public static let log = "log"
     public static let signal = "signal"
+    public static let metric = "metric"
 }

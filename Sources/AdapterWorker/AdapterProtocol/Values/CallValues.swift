@@ -195,6 +195,25 @@ extension LogValue: MessageValue {
     }
 }
 
+extension MetricChange {
+    /// The parameters of the event.
+    public var parameters: WireDictionary {
+        switch action {
+        case .increment(let amount): ["name": name.message, "kind": "counter", "value": amount.message]
+        case .set(let value): ["name": name.message, "kind": "gauge", "value": value.message]
+        }
+    }
+
+    /// What an event's parameters say; nil for a kind of a later version. Throws ``MessageError``.
+    public static func read(_ map: MessageMap) throws -> MetricChange? {
+        switch try map("kind", as: String.self) {
+        case "counter": MetricChange(try map("name"), .increment(try map("value")))
+        case "gauge": MetricChange(try map("name"), .set(try map("value")))
+        default: nil
+        }
+    }
+}
+
 extension PushDevice: MessageValue {
     public var message: WireValue { .map(("platform", platform.message), ("token", token.reveal().message)) }
 
