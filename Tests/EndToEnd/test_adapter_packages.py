@@ -437,11 +437,12 @@ class Deployment(PackageTest):
         self.assertEqual(self.version(), "1.1.0")
 
     def test_a_plugin_that_has_served_and_does_not_answer_any_more_has_failed_until_it_answers(self):
-        program = self.folder / "program"
+        program = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, program)
         with tarfile.open(self.package("1.0.0")) as archive:
             archive.extractall(program, filter="data")
         (program / "bin/silent").touch()
-        self.write(plugins=[{"path": "./program/bin/tasks-worker", "mode": "worker"}])
+        self.write(plugins=[{"path": str(program / "bin/tasks-worker"), "mode": "worker"}])
         # Nothing is known of one that never answered.
         self.assertIn("exit status 3", run_portico("check", "--config", self.config, "--data", self.folder / "data").stderr)
         (program / "bin/silent").unlink()
@@ -453,6 +454,41 @@ class Deployment(PackageTest):
         self.assertEqual((self.version(), gateway.get("/v2/list").status), (503, 200))
         (program / "bin/elsewhere").rename(program / "bin/tasks-worker")
         self.until(lambda: self.version() == "1.0.0")
+
+    def test_a_program_in_the_configurations_folder_reads_nothing_that_lies_beside_it(self):
+        program = self.folder / "tasks"
+        # It says what it could read while it is asked what it is.
+        program.write_text("""#!/usr/bin/python3 -IB
+import os, sys
+for name in "tasks", "portico.yaml", "libtasks.so", "liblink.so":
+    path = os.path.join(os.path.dirname(sys.argv[0]), name)
+    try:
+        print("read", len(open(path).read()) > 0, flush=True)
+    except OSError as error:
+        print("refused", error.errno, flush=True)
+sys.exit(3)
+""")
+        program.chmod(0o755)
+        (self.folder / "libtasks.so").write_text("a library")
+        (self.folder / "liblink.so").symlink_to("portico.yaml")
+        self.write(plugins=[{"path": "./tasks", "mode": "worker"}])
+        checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
+        self.assertIn("read True / refused 13 / read True / refused 13", checked.stderr)
+        # One that needs nothing beside it serves, and what it cannot read is a warning.
+        source = (PARTS / "packages/tasks_worker.py").read_text()
+        for old, new in [
+            ("import cbor  # noqa: E402  It lies beside this file.",
+             f"import types\ncbor = types.ModuleType('cbor')\nexec({(PARTS / 'cbor.py').read_text()!r}, cbor.__dict__)"),
+            ('json.loads((FOLDER / "behaviour.json").read_text())', repr({"version": "1.0.0", "fields": self.FIELDS})),
+        ]:
+            self.assertIn(old, source)
+            source = source.replace(old, new)
+        program.write_text(source)
+        checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
+        self.assertEqual(checked.returncode, 0, checked)
+        self.assertIn("the program of the adapter tasks reads nothing but its own file and shared libraries of its folder", checked.stderr)
+        self.start()
+        self.assertEqual(self.version(), "1.0.0")
 
     def test_only_packages_of_trusted_keys_are_taken_where_there_are_some(self):
         trusted, other = make_key(self.folder, "trusted"), make_key(self.folder, "other")

@@ -81,17 +81,21 @@ struct HostPlan {
         if let known, known.files != pluginPlan.files {
             throw CommandError("plugins: other plugins than those that were loaded need a restart.")
         }
-        let plugins = try known ?? pluginPlan.load(data: data)
+        let store = try ResolvedConfiguration(
+            of: HostReference.storePath, variable: "PORTICO_STORE_PATH", root, environment: environment,
+            overrides: overrides, secrets: secrets)
+        let files = GatewayFiles(data: data, directory: directory, store: store["store.path"]?.text ?? "")
+        let plugins = try known ?? pluginPlan.load(files)
         let packages =
             try installed
             ?? InstalledReleases(
-                of: data,
+                of: files,
                 trusting: PackageSettings.trustedKeys(
                     root, environment: environment, overrides: overrides, secrets: secrets))
         while true {
             do {
                 try self.init(
-                    root, environment: environment, overrides: overrides, directory: directory, data: data,
+                    root, environment: environment, overrides: overrides, directory: directory, files: files,
                     secrets: secrets, plugins: plugins, packages: packages, isStart: isStart,
                     tolerating: toleratesUnknown ? root.names(below: "adapters") : nil)
                 return
@@ -106,8 +110,8 @@ struct HostPlan {
 
     /// `isStart`: whether programs may be left out, as at a start. In a gateway that serves, an adapter that ran goes on.
     private init(
-        _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
-        secrets: SecretSource, plugins: LoadedPlugins, packages: InstalledReleases, isStart: Bool,
+        _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String,
+        files: GatewayFiles, secrets: SecretSource, plugins: LoadedPlugins, packages: InstalledReleases, isStart: Bool,
         tolerating written: Set<String>?
     ) throws {
         let loaded = plugins.libraries
@@ -135,13 +139,13 @@ struct HostPlan {
             } + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
         remarks = modules.flatMap { $0.connection?.remarks.map(\.description) ?? [] }
         try SettingChecks(resolved).check()
-        let settings = try HostSettings(resolved, directory: directory, data: data)
+        let settings = try HostSettings(resolved, directory: directory, data: files.data)
         try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
         warnings += settings.upstreams.sorted { $0.key < $1.key }.compactMap { $1.addressWarning(resolved) }
         let planned = try modules.compactMap { module in
             do {
-                return try Self.plan(module, resolved, settings.upstreams, directory: directory, data: data)
+                return try Self.plan(module, resolved, settings.upstreams, directory: directory, files)
             } catch let error as CommandError {
                 try Self.leave(module.program, because: error, isStart: isStart)
                 throw ProgramLeft()
@@ -151,6 +155,13 @@ struct HostPlan {
         warnings += adapters.filter { $0.absent == nil }.compactMap { planned in
             guard resolved["adapters.\(planned.declaration.name).worker.sandbox"]?.text == "off" else { return nil }
             return "the program of the adapter \(planned.declaration.name) is not restricted: worker.sandbox is off"
+        }
+        warnings += adapters.compactMap { planned in
+            planned.program?.unreadableFolder.map { folder in
+                "the program of the adapter \(planned.declaration.name) reads nothing but its own file and shared libraries of its folder "
+                    + "\(folder), where the gateway's own files are: where it needs what lies beside it, move it to a "
+                    + "folder of its own, outside the configuration's folder and the data directory"
+            }
         }
     }
 
@@ -193,7 +204,7 @@ struct HostPlan {
 
     private static func plan(
         _ module: ConfigurableAdapter, _ resolved: ResolvedConfiguration,
-        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, data: String
+        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, _ files: GatewayFiles
     ) throws -> PlannedAdapter? {
         let path = "adapters.\(module.name)"
         guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
@@ -211,7 +222,7 @@ struct HostPlan {
         }
         let worker =
             module.program == nil || module.absence != nil
-            ? WorkerSettings() : try WorkerSettings(of: module.name, resolved, data: data, directory: directory)
+            ? WorkerSettings() : try WorkerSettings(of: module.name, resolved, files: files)
         do {
             let declaration = try module.declare(configuration, worker)
             if let problem = declaration.mirrorProblems.first {
@@ -359,14 +370,16 @@ struct PluginPlan {
     }
 
     /// Loads the libraries, and asks the programs for their names. Blocks its thread.
-    func load(data: String) throws -> HostPlan.LoadedPlugins {
+    func load(_ gateway: GatewayFiles) throws -> HostPlan.LoadedPlugins {
         do {
             let builtIn = Set(AdapterCatalogue.builtIn.map { $0.name })
             let libraries = try PluginHost().load(
                 files.filter { $0.mode == .inProcess }.map(\.path), besides: builtIn)
             var taken = builtIn.union(libraries.map { $0.module.name })
             var workers: [AdapterProgram] = []
-            let programs = files.filter { $0.mode == .worker }.map { (file: $0, AdapterProgram($0.path, data: data)) }
+            let programs = files.filter { $0.mode == .worker }.map {
+                (file: $0, AdapterProgram($0.path, files: gateway))
+            }
             AdapterProgram.ask(programs.map { $0.1 })
             for (file, worker) in programs {
                 let name = try worker.adapter().name

@@ -7,7 +7,7 @@ struct InstalledReleases: Sendable {
     static let folderName = "adapters"
 
     private let programs: [AdapterName: AdapterProgram]
-    private let data: String
+    private let files: GatewayFiles
 
     private init(_ programs: [AdapterName: AdapterProgram], data: String) {
         (self.programs, self.data) = (programs, data)
@@ -15,7 +15,7 @@ struct InstalledReleases: Sendable {
 
     /// Those of a data directory, their files compared with their digests, and their signatures with the keys of which one is
     /// needed; none: a signature is not needed.
-    init(of data: String, trusting keys: [PackageKey]) throws {
+    init(of files: GatewayFiles, trusting keys: [PackageKey]) throws {
         let found: [AdapterName: Result<InstalledAdapter, AdapterPackageError>]
         do throws(AdapterPackageError) {
             let folder = InstalledAdapters("\(data)/\(Self.folderName)")
@@ -27,8 +27,8 @@ struct InstalledReleases: Sendable {
             found.map { name, result in
                 switch result {
                 case .success(let adapter):
-                    (name, AdapterProgram(adapter.current.program, installedAs: name, data: data))
-                case .failure(let error): (name, AdapterProgram(unusable: name, data: data, because: error.message))
+                    (name, AdapterProgram(adapter.current.program, installedAs: name, files: files))
+                case .failure(let error): (name, AdapterProgram(unusable: name, files: files, because: error.message))
                 }
             }, uniquingKeysWith: { $1 })
         self.data = data
@@ -38,9 +38,9 @@ struct InstalledReleases: Sendable {
     func replacing(_ name: AdapterName, with release: AdapterRelease?) -> InstalledReleases {
         var programs = programs
         programs[name] = release.map {
-            AdapterProgram($0.program, installedAs: name, data: data, isRequired: true)
+            AdapterProgram($0.program, installedAs: name, files: files, isRequired: true)
         }
-        return InstalledReleases(programs, data: data)
+        return InstalledReleases(programs, files: files)
     }
 
     /// As a configuration can name them. `taken`: the names of adapters that are linked or loaded. Blocks its thread.
