@@ -455,6 +455,27 @@ class Deployment(PackageTest):
         (program / "bin/elsewhere").rename(program / "bin/tasks-worker")
         self.until(lambda: self.version() == "1.0.0")
 
+    def test_a_name_that_is_installed_and_under_plugins_is_an_error_that_says_what_to_do(self):
+        self.write()
+        gateway = self.start()
+        package = self.package("1.0.0")
+        self.adapters("install", package)
+        gateway.stop()
+        program = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, program)
+        with tarfile.open(package) as archive:
+            archive.extractall(program, filter="data")
+        self.write(plugins=[{"path": str(program / "bin/tasks-worker"), "mode": "worker"}])
+        for verb in ("check", "serve"):
+            refused = run_portico(verb, "--config", self.config, "--data", self.folder / "data")
+            self.assertEqual(refused.returncode, 1, refused)
+            self.assertRegex(refused.stderr, "two adapters tasks.*Take that one out of `plugins`, or remove the package.*"
+                             rf"porticoctl adapters remove tasks.*{re.escape(str(self.folder / 'data'))}/adapters/tasks")
+        # Both ways lead out of it.
+        shutil.rmtree(self.folder / "data/adapters/tasks")
+        self.start()
+        self.assertEqual(self.version(), "1.0.0")
+
     def test_a_program_in_the_configurations_folder_reads_nothing_that_lies_beside_it(self):
         program = self.folder / "tasks"
         # It says what it could read while it is asked what it is.

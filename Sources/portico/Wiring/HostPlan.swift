@@ -117,7 +117,8 @@ struct HostPlan {
         let loaded = plugins.libraries
         (self.plugins, self.packages) = (plugins, packages)
         let linked =
-            try (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
+            try AdapterCatalogue.builtIn.map { ConfigurableAdapter($0) }
+            + loaded.map { ConfigurableAdapter(library: $0.module) }
             + plugins.workers.map { try $0.adapter() }
         let coded = try linked + packages.adapters(besides: Set(linked.map(\.name)))
         let modules =
@@ -512,12 +513,28 @@ struct ConfigurableAdapter {
     /// The system that a connection file names, and where it does.
     var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }
 
-    init(_ module: any AdapterModule.Type) {
+    init(_ module: any AdapterModule.Type) { self.init(module) { try module.declare($0) } }
+
+    private init(
+        _ module: any AdapterModule.Type,
+        declaring declare: @escaping (AdapterConfiguration) throws -> AdapterDeclaration
+    ) {
         name = module.name
         options = module.options
-        declare = { configuration, _ in try module.declare(configuration) }
+        self.declare = { configuration, _ in try declare(configuration) }
         make = { configuration, _ in try module.make(configuration) }
         (connection, connectionText, workerLog, program, absence) = (nil, nil, nil, nil, nil)
+    }
+
+    /// Of a plugin's library. Its declaration is held to what the gateway can serve, as a program's is.
+    init(library module: any AdapterModule.Type) {
+        self.init(module) { configuration in
+            let declaration = try module.declare(configuration)
+            if let problem = DeclarationCheck.problem(declaration) {
+                throw CommandError("What the adapter \(module.name) declares cannot be served: \(problem)")
+            }
+            return declaration
+        }
     }
 
     /// One whose program is left out: what it declared last, and what stands for it. Its options are not known.

@@ -9,16 +9,16 @@ struct InstalledReleases: Sendable {
     private let programs: [AdapterName: AdapterProgram]
     private let files: GatewayFiles
 
-    private init(_ programs: [AdapterName: AdapterProgram], data: String) {
-        (self.programs, self.data) = (programs, data)
+    private init(_ programs: [AdapterName: AdapterProgram], files: GatewayFiles) {
+        (self.programs, self.files) = (programs, files)
     }
 
-    /// Those of a data directory, their files compared with their digests, and their signatures with the keys of which one is
+    /// Those of the data directory, their files compared with their digests, and their signatures with the keys of which one is
     /// needed; none: a signature is not needed.
     init(of files: GatewayFiles, trusting keys: [PackageKey]) throws {
         let found: [AdapterName: Result<InstalledAdapter, AdapterPackageError>]
         do throws(AdapterPackageError) {
-            let folder = InstalledAdapters("\(data)/\(Self.folderName)")
+            let folder = InstalledAdapters("\(files.data)/\(Self.folderName)")
             found = try folder.all(trusting: keys)
         } catch {
             throw CommandError(error.message)
@@ -31,7 +31,7 @@ struct InstalledReleases: Sendable {
                 case .failure(let error): (name, AdapterProgram(unusable: name, files: files, because: error.message))
                 }
             }, uniquingKeysWith: { $1 })
-        self.data = data
+        self.files = files
     }
 
     /// The same with another release of an adapter; nil: without it.
@@ -47,12 +47,20 @@ struct InstalledReleases: Sendable {
     func adapters(besides taken: Set<AdapterName>) throws -> [ConfigurableAdapter] {
         AdapterProgram.ask(programs.filter { !taken.contains($0.key) }.map(\.value))
         return try programs.sorted { $0.key < $1.key }.map { name, program in
-            guard !taken.contains(name) else {
-                throw CommandError(
-                    "There is an adapter \(name) already, and one was installed below \(Self.folderName)/: take it out of"
-                        + " plugins, or remove it with porticoctl adapters remove \(name).")
-            }
+            guard !taken.contains(name) else { throw collision(of: name, isBeingInstalled: program.isRequired) }
             return try program.adapter()
         }
+    }
+
+    private func collision(of name: AdapterName, isBeingInstalled: Bool) -> CommandError {
+        guard !isBeingInstalled else {
+            return CommandError(
+                "There is an adapter \(name) already, which comes with the gateway or is named under `plugins`: take it out of "
+                    + "`plugins`, or install the package under another name.")
+        }
+        return CommandError(
+            "There are two adapters \(name): one was installed as a package, and one comes with the gateway or is named under "
+                + "`plugins`. Take that one out of `plugins`, or remove the package: with `porticoctl adapters remove \(name)` "
+                + "while the gateway serves, else by removing \(files.data)/\(Self.folderName)/\(name).")
     }
 }
