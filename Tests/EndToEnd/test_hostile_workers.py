@@ -169,14 +169,14 @@ class HostileTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-hostile-"))
         self.addCleanup(shutil.rmtree, self.folder, True)
-        self.program = self.folder / "program/hostile"
-        self.program.parent.mkdir()
+        self.program = pathlib.Path(tempfile.mkdtemp(prefix="portico-hostile-program-")) / "hostile"
+        self.addCleanup(shutil.rmtree, self.program.parent, True)
         subprocess.run(["clang", "-O1", "-o", self.program, ROOT / "Benchmarks/Workers/hostile_adapter.c"], check=True)
         self.declare(DECLARATION)
         self.config = self.folder / "portico.yaml"
         off = {name: {"enabled": False} for name in ("feeds", "employees", "users", "chat", "odata", "odata-reference")}
         self.config.write_text(json.dumps({
-            "plugins": [{"path": "./program/hostile", "mode": "worker"}],
+            "plugins": [{"path": str(self.program), "mode": "worker"}],
             "identity": {"basic": {"enabled": True}, "demoAccounts": [{"name": "alice", "password": "portico-demo", "roles": ["member"]}]},
             "adapters": {**off, "hostile": {"worker": {"supervision": {"stableUptime": "1ms", "crashesToFail": 1000}}}}}))
         self.draw = random.Random(SEED)

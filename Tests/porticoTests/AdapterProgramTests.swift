@@ -11,14 +11,15 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "program").path
-        let program = AdapterProgram(path, data: folder.path)
+        let files = GatewayFiles(data: folder.path, directory: folder.path, store: "portico.sqlite")
+        let program = AdapterProgram(path, files: files)
         AdapterProgram.ask([program])
         let before = #expect(throws: (any Error).self) { try program.adapter() }
         // Asked again, it would be another file.
         try Data("none".utf8).write(to: URL(filePath: path))
         let after = #expect(throws: (any Error).self) { try program.adapter() }
         #expect(before.map { "\($0)" } == after.map { "\($0)" })
-        let other = #expect(throws: (any Error).self) { try AdapterProgram(path, data: folder.path).adapter() }
+        let other = #expect(throws: (any Error).self) { try AdapterProgram(path, files: files).adapter() }
         #expect(before.map { "\($0)" } != other.map { "\($0)" })
     }
 

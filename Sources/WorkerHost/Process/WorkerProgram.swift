@@ -21,6 +21,10 @@ public struct WorkerProgram: Sendable, Equatable {
     public var folder: String
     /// Further files and folders that it may read.
     public var readable: [String]
+    /// Whether it may read the folder of ``executable``. Its own file it may read in any case.
+    public var readsProgramFolder = true
+    /// Whether it may read the folder `../lib` of that folder, where an installed program has its libraries.
+    public var readsLibraryFolder = true
     /// Environment beyond what every worker gets.
     public var environment: [String: String]
     public var limits: WorkerLimits
@@ -70,13 +74,19 @@ public struct WorkerProgram: Sendable, Equatable {
     /// The folder of the program's file: not where the worker's own folder is below it, since the gateway's files are
     /// beside that one.
     private var programFolder: [String] {
-        let folder = FilePaths.resolved(executable).folder
-        return FilePaths.resolved(self.folder).isBelow(folder) ? [] : [folder]
+        let folder = Self.folders(of: executable).program
+        return !readsProgramFolder || FilePaths.resolved(self.folder).isBelow(folder) ? [] : [folder]
     }
 
     /// Where an installed program finds its libraries (`$ORIGIN/../lib`), and those of the host's Swift runtime.
     private var libraryFolders: [String] {
-        [FilePaths.resolved(executable).folder.folder + "/lib"] + FilePaths.ofSwiftRuntime
+        (readsLibraryFolder ? [Self.folders(of: executable).library] : []) + FilePaths.ofSwiftRuntime
+    }
+
+    /// The folder of a program's file, and that of its libraries, symbolic links resolved.
+    public static func folders(of executable: String) -> (program: String, library: String) {
+        let folder = FilePaths.resolved(executable).folder
+        return (folder, (folder.folder == "/" ? "" : folder.folder) + "/lib")
     }
 }
 

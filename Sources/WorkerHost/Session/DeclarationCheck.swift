@@ -2,11 +2,10 @@ import AdapterKit
 import AdapterProtocol
 import WireFormats
 
-/// What the host could not serve of what a worker declares, found before anything is made of it: a library of the operator's
-/// is trusted to be right, a program is not.
+/// What the host could not serve of what a worker or a plugin's library declares, found before anything is made of it.
 ///
 /// Counts come first, so that what is looked at afterwards is bounded. Sentences name what is wrong by names and paths that
-/// were checked already, never by a text of the worker's.
+/// were checked already, never by a text of the adapter's.
 package struct DeclarationCheck {
     private let declaration: AdapterDeclaration
     /// Of the shapes so far, those within each other too.
@@ -15,7 +14,7 @@ package struct DeclarationCheck {
     private init(_ declaration: AdapterDeclaration) { self.declaration = declaration }
 
     /// A sentence; nil: nothing is wrong.
-    static func problem(_ declaration: AdapterDeclaration) -> String? {
+    package static func problem(_ declaration: AdapterDeclaration) -> String? {
         sentence {
             var check = DeclarationCheck(declaration)
             try check.run()

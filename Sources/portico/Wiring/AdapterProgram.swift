@@ -18,26 +18,33 @@ final class AdapterProgram: Sendable {
     /// Of one that was installed; nil: it says it itself.
     private let name: AdapterName?
     private let path: String
-    private let data: String
+    private let files: GatewayFiles
     /// Whether nothing works without it: it is being installed.
-    private let isRequired: Bool
+    let isRequired: Bool
     private let state: Mutex<State>
     private let isBeingAsked = Mutex(false)
     private let returns = Mutex<UnavailableAdapterRetries?>(nil)
 
     /// A program that was installed as this adapter, or is being installed; nil: one that a configuration names.
-    init(_ path: String, installedAs name: AdapterName? = nil, data: String, isRequired: Bool = false) {
-        (self.path, self.name, self.data, self.isRequired) = (path, name, data, isRequired)
+    init(_ path: String, installedAs name: AdapterName? = nil, files: GatewayFiles, isRequired: Bool = false) {
+        (self.path, self.name, self.files, self.isRequired) = (path, name, files, isRequired)
         state = Mutex(.unasked)
     }
 
     /// An adapter that was installed and cannot be used as it is.
-    init(unusable name: AdapterName, data: String, because reason: String) {
-        (path, self.name, self.data, isRequired) = ("", name, data, false)
+    init(unusable name: AdapterName, files: GatewayFiles, because reason: String) {
+        (path, self.name, self.files, isRequired) = ("", name, files, false)
         state = Mutex(.absent(reason))
     }
 
     var isInstalled: Bool { name != nil }
+
+    /// The folder of its file where it may not read that, because the gateway's own files are there.
+    var unreadableFolder: String? {
+        guard !path.isEmpty else { return nil }
+        let folder = WorkerProgram.folders(of: path).program
+        return files.isReadable(programFolder: folder) ? nil : folder
+    }
 
     /// Asks those that were not asked yet, side by side: one that hangs takes its time once, not for each that does. What is wrong
     /// with them is thrown by ``adapter()``. Blocks its thread.
@@ -55,7 +62,7 @@ final class AdapterProgram: Sendable {
         case .unasked: break
         }
         do {
-            let plugin = try checked(WorkerPlugin(path, data: data))
+            let plugin = try checked(WorkerPlugin(path, files: files))
             state.withLock { $0 = .known(plugin) }
             return ConfigurableAdapter(plugin, program: self)
         } catch {
@@ -91,7 +98,7 @@ final class AdapterProgram: Sendable {
         defer { isBeingAsked.withLock { $0 = false } }
         do {
             guard !path.isEmpty else { throw CommandError(reason) }
-            let plugin = try checked(await WorkerPlugin.asking(path, data: data))
+            let plugin = try checked(await WorkerPlugin.asking(path, files: files))
             state.withLock { $0 = .known(plugin) }
         } catch {
             state.withLock { $0 = .absent("\(error)") }
@@ -121,8 +128,8 @@ final class AdapterProgram: Sendable {
 
     /// What it declared when it was last started from this data directory.
     private var last: LastDeclaration? {
-        if let name { return LastDeclaration(path: WorkerFolders(data).declaration(of: name)) }
-        return WorkerFolders(data).declarations.lazy.compactMap { LastDeclaration(path: $0) }.first {
+        if let name { return LastDeclaration(path: WorkerFolders(files.data).declaration(of: name)) }
+        return WorkerFolders(files.data).declarations.lazy.compactMap { LastDeclaration(path: $0) }.first {
             $0.program == path
         }
     }

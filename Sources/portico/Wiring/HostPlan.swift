@@ -81,17 +81,21 @@ struct HostPlan {
         if let known, known.files != pluginPlan.files {
             throw CommandError("plugins: other plugins than those that were loaded need a restart.")
         }
-        let plugins = try known ?? pluginPlan.load(data: data)
+        let store = try ResolvedConfiguration(
+            of: HostReference.storePath, variable: "PORTICO_STORE_PATH", root, environment: environment,
+            overrides: overrides, secrets: secrets)
+        let files = GatewayFiles(data: data, directory: directory, store: store["store.path"]?.text ?? "")
+        let plugins = try known ?? pluginPlan.load(files)
         let packages =
             try installed
             ?? InstalledReleases(
-                of: data,
+                of: files,
                 trusting: PackageSettings.trustedKeys(
                     root, environment: environment, overrides: overrides, secrets: secrets))
         while true {
             do {
                 try self.init(
-                    root, environment: environment, overrides: overrides, directory: directory, data: data,
+                    root, environment: environment, overrides: overrides, directory: directory, files: files,
                     secrets: secrets, plugins: plugins, packages: packages, isStart: isStart,
                     tolerating: toleratesUnknown ? root.names(below: "adapters") : nil)
                 return
@@ -106,14 +110,15 @@ struct HostPlan {
 
     /// `isStart`: whether programs may be left out, as at a start. In a gateway that serves, an adapter that ran goes on.
     private init(
-        _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
-        secrets: SecretSource, plugins: LoadedPlugins, packages: InstalledReleases, isStart: Bool,
+        _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String,
+        files: GatewayFiles, secrets: SecretSource, plugins: LoadedPlugins, packages: InstalledReleases, isStart: Bool,
         tolerating written: Set<String>?
     ) throws {
         let loaded = plugins.libraries
         (self.plugins, self.packages) = (plugins, packages)
         let linked =
-            try (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
+            try AdapterCatalogue.builtIn.map { ConfigurableAdapter($0) }
+            + loaded.map { ConfigurableAdapter(library: $0.module) }
             + plugins.workers.map { try $0.adapter() }
         let coded = try linked + packages.adapters(besides: Set(linked.map(\.name)))
         let modules =
@@ -135,16 +140,23 @@ struct HostPlan {
             } + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
         remarks = modules.flatMap { $0.connection?.remarks.map(\.description) ?? [] }
         try SettingChecks(resolved).check()
-        let settings = try HostSettings(resolved, directory: directory, data: data)
+        let settings = try HostSettings(resolved, directory: directory, data: files.data)
         try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
         warnings += settings.upstreams.sorted { $0.key < $1.key }.compactMap { $1.addressWarning(resolved) }
         let planned = try Self.plan(
-            modules, resolved, settings.upstreams, directory: directory, data: data, isStart: isStart)
+            modules, resolved, settings.upstreams, directory: directory, files, isStart: isStart)
         adapters = try Self.atPathsOfTheirOwn(planned, settings.gateway, isStart: isStart)
         warnings += adapters.filter { $0.absent == nil }.compactMap { planned in
             guard resolved["adapters.\(planned.declaration.name).worker.sandbox"]?.text == "off" else { return nil }
             return "the program of the adapter \(planned.declaration.name) is not restricted: worker.sandbox is off"
+        }
+        warnings += adapters.compactMap { planned in
+            planned.program?.unreadableFolder.map { folder in
+                "the program of the adapter \(planned.declaration.name) reads nothing but its own file and shared libraries of its folder "
+                    + "\(folder), where the gateway's own files are: where it needs what lies beside it, move it to a "
+                    + "folder of its own, outside the configuration's folder and the data directory"
+            }
         }
     }
 
@@ -152,20 +164,20 @@ struct HostPlan {
     /// once.
     private static func plan(
         _ modules: [ConfigurableAdapter], _ resolved: ResolvedConfiguration,
-        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, data: String, isStart: Bool
+        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, _ files: GatewayFiles, isStart: Bool
     ) throws -> [PlannedAdapter] {
         // What makes no sense is thrown below.
         DescribedWorker.ask(
             modules.compactMap { module in
                 guard let worker = module.described, isEnabled(module, resolved) else { return nil }
-                let inputs = try? inputs(of: module, resolved, upstreams, directory: directory, data: data)
+                let inputs = try? inputs(of: module, resolved, upstreams, directory: directory, files)
                 return inputs.map { (worker, $0.configuration, $0.worker) }
             })
         var planned: [PlannedAdapter] = []
         var isComplete = true
         for module in modules {
             do {
-                let adapter = try plan(module, resolved, upstreams, directory: directory, data: data)
+                let adapter = try plan(module, resolved, upstreams, directory: directory, files)
                 if let adapter { planned.append(adapter) }
             } catch let error as CommandError {
                 try leave(module.program, because: error, isStart: isStart)
@@ -226,20 +238,20 @@ struct HostPlan {
     /// What an adapter is made with.
     private static func inputs(
         of module: ConfigurableAdapter, _ resolved: ResolvedConfiguration,
-        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, data: String
+        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, _ files: GatewayFiles
     ) throws -> (configuration: AdapterConfiguration, worker: WorkerSettings) {
         let configuration = AdapterConfiguration(
             options(of: module, resolved), directory: directory, upstreamsOfCallers: upstreamsOfCallers(upstreams))
         let isAsked = module.program != nil && module.absence == nil
         let worker =
             isAsked
-            ? try WorkerSettings(of: module.name, resolved, data: data, directory: directory) : WorkerSettings()
+            ? try WorkerSettings(of: module.name, resolved, files: files) : WorkerSettings()
         return (configuration, worker)
     }
 
     private static func plan(
         _ module: ConfigurableAdapter, _ resolved: ResolvedConfiguration,
-        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, data: String
+        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, _ files: GatewayFiles
     ) throws -> PlannedAdapter? {
         guard isEnabled(module, resolved) else { return nil }
         let path = "adapters.\(module.name)"
@@ -253,7 +265,7 @@ struct HostPlan {
             named["upstream"] = upstream.name
         }
         let ofCallers = upstreamsOfCallers(upstreams)
-        let (configuration, worker) = try inputs(of: module, resolved, upstreams, directory: directory, data: data)
+        let (configuration, worker) = try inputs(of: module, resolved, upstreams, directory: directory, files)
         do {
             let declaration = try module.declare(configuration, worker)
             if let problem = declaration.mirrorProblems.first {
@@ -401,14 +413,16 @@ struct PluginPlan {
     }
 
     /// Loads the libraries, and asks the programs for their names. Blocks its thread.
-    func load(data: String) throws -> HostPlan.LoadedPlugins {
+    func load(_ gateway: GatewayFiles) throws -> HostPlan.LoadedPlugins {
         do {
             let builtIn = Set(AdapterCatalogue.builtIn.map { $0.name })
             let libraries = try PluginHost().load(
                 files.filter { $0.mode == .inProcess }.map(\.path), besides: builtIn)
             var taken = builtIn.union(libraries.map { $0.module.name })
             var workers: [AdapterProgram] = []
-            let programs = files.filter { $0.mode == .worker }.map { (file: $0, AdapterProgram($0.path, data: data)) }
+            let programs = files.filter { $0.mode == .worker }.map {
+                (file: $0, AdapterProgram($0.path, files: gateway))
+            }
             AdapterProgram.ask(programs.map { $0.1 })
             for (file, worker) in programs {
                 let name = try worker.adapter().name
@@ -543,13 +557,29 @@ struct ConfigurableAdapter {
     /// The system that a connection file names, and where it does.
     var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }
 
-    init(_ module: any AdapterModule.Type) {
+    init(_ module: any AdapterModule.Type) { self.init(module) { try module.declare($0) } }
+
+    private init(
+        _ module: any AdapterModule.Type,
+        declaring declare: @escaping (AdapterConfiguration) throws -> AdapterDeclaration
+    ) {
         name = module.name
         options = module.options
-        declare = { configuration, _ in try module.declare(configuration) }
+        self.declare = { configuration, _ in try declare(configuration) }
         make = { configuration, _ in try module.make(configuration) }
         (connection, connectionText, workerLog, program, absence) = (nil, nil, nil, nil, nil)
         described = nil
+    }
+
+    /// Of a plugin's library. Its declaration is held to what the gateway can serve, as a program's is.
+    init(library module: any AdapterModule.Type) {
+        self.init(module) { configuration in
+            let declaration = try module.declare(configuration)
+            if let problem = DeclarationCheck.problem(declaration) {
+                throw CommandError("What the adapter \(module.name) declares cannot be served: \(problem)")
+            }
+            return declaration
+        }
     }
 
     /// One whose program is left out: what it declared last, and what stands for it. Its options are not known.

@@ -287,7 +287,7 @@ enum HostReference {
         ConfigurationKey(
             "traces.interval", .duration, default: "2s", "How often spans are sent."),
         ConfigurationKey("store.kind", .choice(["sqlite"]), default: "sqlite", "The database."),
-        ConfigurationKey("store.path", .text, default: "portico.sqlite", "The database file, in the data directory."),
+        storePath,
         ConfigurationKey(
             "store.longReads", .integer(0...64), default: "0",
             "Searches through much at once, with a connection and a thread each, at least two; one caller has all but one at most. 0: one for each processor."
@@ -306,6 +306,9 @@ enum HostReference {
             "store.sampleData", .flag, default: "false", "Whether empty adapters get their sample records."),
         plugins,
     ]
+
+    static let storePath = ConfigurationKey(
+        "store.path", .text, default: "portico.sqlite", "The database file, in the data directory.")
 
     static let plugins = ConfigurationKey(
         "plugins", .list(of: .mapping(pluginKeys)), default: "[]", "Adapters of other teams: libraries and programs.")

@@ -163,7 +163,7 @@ actor PackageDeployment: AdapterDeployment {
         try await alone {
             let folder = folder
             guard let name = AdapterName(text) else { throw Self.notInstalled }
-            // Whoever signed it.
+            // By its files alone: it may be signed by any key, or by none.
             let found = try await onDisk {
                 Result { () throws(AdapterPackageError) in try folder.verified(name, trusting: []) }
             }

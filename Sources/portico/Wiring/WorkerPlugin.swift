@@ -23,32 +23,33 @@ struct WorkerPlugin: Sendable {
     private let path: String
     /// The path before links were resolved.
     private let source: String
-    private let folders: WorkerFolders
+    private let files: GatewayFiles
+    private var folders: WorkerFolders { WorkerFolders(files.data) }
 
-    /// Starts the program, asks for its name, and ends it. Blocks its thread. `data`: the data directory, below which the
-    /// program's own folder is.
-    init(_ path: String, data: String) throws {
-        self = try Self.blocking { try await Self.asking(path, data: data) }
+    /// Starts the program, asks for its name, and ends it. Blocks its thread. `files`: what it may not read; the program's own
+    /// folder is below the data directory.
+    init(_ path: String, files: GatewayFiles) throws {
+        self = try Self.blocking { try await Self.asking(path, files: files) }
     }
 
-    /// As ``init(_:data:)``, for a task.
-    static func asking(_ source: String, data: String) async throws -> WorkerPlugin {
+    /// As ``init(_:files:)``, for a task.
+    static func asking(_ source: String, files: GatewayFiles) async throws -> WorkerPlugin {
         let path = try PluginHost().checkProgram(source)
-        let (name, options) = try await asking(path, WorkerSettings()) { ($0.greeting.name, $0.options) }
-        return WorkerPlugin(name: name, options: options, path: path, source: source, folders: WorkerFolders(data))
+        let (name, options) = try await asking(path, WorkerSettings(), files) { ($0.greeting.name, $0.options) }
+        return WorkerPlugin(name: name, options: options, path: path, source: source, files: files)
     }
 
     private init(
-        name: AdapterName, options: [ConfigurationOption], path: String, source: String, folders: WorkerFolders
+        name: AdapterName, options: [ConfigurationOption], path: String, source: String, files: GatewayFiles
     ) {
-        (self.name, self.options, self.path, self.source, self.folders) = (name, options, path, source, folders)
+        (self.name, self.options, self.path, self.source, self.files) = (name, options, path, source, files)
     }
 
     /// Starts the program once more for what it offers with this configuration. Blocks its thread.
     func describe(_ configuration: AdapterConfiguration, _ settings: WorkerSettings) throws -> WorkerDescription {
-        let path = path
+        let (path, files) = (path, files)
         let description = try Self.blocking {
-            try await Self.asking(path, settings) { try await $0.describe(configuration) }
+            try await Self.asking(path, settings, files) { try await $0.describe(configuration) }
         }
         guard description.declaration.name == name else {
             throw CommandError(
@@ -67,7 +68,7 @@ struct WorkerPlugin: Sendable {
         var session = SessionLimits()
         session.snapshots = Self.permits(store: settings.storeStreams).share(of: name)
         return WorkerAdapter(
-            settings.program(path, folder: folder),
+            settings.program(path, folder: folder, files: files),
             connector: WorkerConnector(configuration: configuration, scratch: folder, limits: session) {
                 log.writeEvent($0)
             },
@@ -91,13 +92,13 @@ struct WorkerPlugin: Sendable {
 
     /// Runs the program for as long as `body` asks it, in a folder that is removed when its process has ended.
     private static func asking<Answer: Sendable>(
-        _ path: String, _ settings: WorkerSettings,
+        _ path: String, _ settings: WorkerSettings, _ files: GatewayFiles,
         _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
     ) async throws -> Answer {
         let folder = FileManager.default.temporaryDirectory.appending(path: "portico-plugin-\(UUID())").path
         do {
             let process = try await WorkerProcesses.shared.start(
-                settings.program(path, folder: folder), log: .discarding)
+                settings.program(path, folder: folder, files: files), log: .discarding)
             do {
                 let answer = try await asking(path, process, body)
                 await remove(folder, of: process)

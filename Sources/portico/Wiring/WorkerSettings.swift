@@ -18,9 +18,8 @@ struct WorkerSettings: Sendable, Equatable {
     /// The values that hold where nothing is configured.
     init() {}
 
-    /// Throws ``ConfigurationErrors`` for values that cannot work. `data`, `directory`: the folders of the gateway's data and
-    /// of its configuration, which no worker may read.
-    init(of adapter: AdapterName, _ resolved: ResolvedConfiguration, data: String, directory: String) throws {
+    /// Throws ``ConfigurationErrors`` for values that cannot work. `files`: what no worker may read.
+    init(of adapter: AdapterName, _ resolved: ResolvedConfiguration, files: GatewayFiles) throws {
         let section = SectionValues("adapters.\(adapter).worker", resolved)
         func duration(_ key: String, _ value: inout Duration) throws {
             guard let configured = section[key]?.duration else { return }
@@ -42,7 +41,7 @@ struct WorkerSettings: Sendable, Equatable {
             limits.processorSeconds = UInt64(clamping: max(1, time.components.seconds))
         }
         sandbox = section["sandbox"]?.text.flatMap { .init(rawValue: $0) } ?? sandbox
-        readable = try Self.readable(section, data: data, directory: directory)
+        readable = try Self.readable(section, files)
         try duration("supervision.start", &supervision.start)
         try duration("supervision.heartbeat", &supervision.heartbeatInterval)
         try duration("supervision.heartbeatTolerance", &supervision.heartbeatTolerance)
@@ -63,10 +62,26 @@ struct WorkerSettings: Sendable, Equatable {
     }
 
     /// A program that runs by these settings.
-    func program(_ path: String, folder: String) -> WorkerProgram {
-        WorkerProgram(
+    func program(_ path: String, folder: String, files: GatewayFiles) -> WorkerProgram {
+        var program = WorkerProgram(
             executable: path, folder: folder, readable: readable + SwiftRuntimeFolders.named(byProgramAt: path),
             limits: limits, sandbox: sandbox)
+        let folders = WorkerProgram.folders(of: path)
+        program.readsProgramFolder = files.isReadable(programFolder: folders.program)
+        if !program.readsProgramFolder { program.readable += Self.libraries(in: folders.program) }
+        program.readsLibraryFolder = files.isReadable(libraryFolder: folders.library)
+        return program
+    }
+
+    /// The shared libraries that lie beside a program, such as those that were built with it.
+    private static func libraries(in folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let paths = names.sorted().filter { $0.hasSuffix(".so") || $0.contains(".so.") }.map { "\(folder)/\($0)" }
+        // A link's own file is one of them, or is not meant.
+        let files = paths.filter {
+            (try? FileManager.default.attributesOfItem(atPath: $0))?[.type] as? FileAttributeType == .typeRegular
+        }
+        return Array(files.prefix(mostLibraries))
     }
 
     /// Times are waited for: a longer one is a mistake.
@@ -74,31 +89,22 @@ struct WorkerSettings: Sendable, Equatable {
     private static let leastMemory = 16 << 20
     /// The launcher takes few more.
     private static let mostReadable = 16
+    private static let mostLibraries = 16
 
-    /// What is not readable by a worker whatever is configured: the kernel's files name other processes and devices.
-    private static let kernel = ["/proc", "/sys", "/dev"]
-
-    private static func readable(_ section: SectionValues, data: String, directory: String) throws -> [String] {
+    private static func readable(_ section: SectionValues, _ files: GatewayFiles) throws -> [String] {
         let paths = try section.list("readable", "an absolute path") { $0.hasPrefix("/") ? $0 : nil }
         guard paths.count <= mostReadable else {
             throw section.wrong("readable", "These are at most \(mostReadable) paths.")
         }
-        let gateways = [ResolvedPath(data), ResolvedPath(directory)]
-        // It can be configured to be elsewhere.
-        let store = ResolvedPath(
-            URL(
-                fileURLWithPath: section.resolved["store.path"]?.text ?? "",
-                relativeTo: URL(fileURLWithPath: data, isDirectory: true)
-            ).path)
         return try paths.map { path in
             guard let file = ResolvedPath(existing: path) else {
                 // No mistake of the configuration: it may come back, and the others are served meanwhile.
                 throw CommandError("\(section.path).readable: there is no such file, or it cannot be reached: \(path).")
             }
-            guard !gateways.contains(where: { $0.overlaps(file) }), !file.contains(store), !file.isBeside(store) else {
+            guard !files.overlap(file) else {
                 throw section.wrong("readable", "A worker may not read \(path): the gateway's own files are there.")
             }
-            guard !kernel.contains(where: { ResolvedPath($0).contains(file) }) else {
+            guard !GatewayFiles.areKernels(file) else {
                 throw section.wrong("readable", "A worker may not read \(path): the kernel's files are there.")
             }
             // A link that leads elsewhere later gives the worker nothing else.
@@ -192,46 +198,4 @@ struct WorkerSettings: Sendable, Equatable {
 
     /// The same keys, as paths below the adapter's name.
     static let paths = Set(keys(of: "*").map { Array($0.path.dropFirst(2)) })
-}
-
-/// An absolute path without symbolic links, by its parts.
-private struct ResolvedPath {
-    private let parts: [String]
-
-    /// Nil where there is no such file.
-    init?(existing path: String) {
-        guard let found = realpath(path, nil) else { return nil }
-        defer { free(found) }
-        parts = Self.names(String(cString: found))
-    }
-
-    /// One that may be made later: as far as it exists, without links.
-    init(_ path: String) {
-        let absolute = URL(fileURLWithPath: path).path
-        if let found = ResolvedPath(existing: absolute) {
-            self = found
-        } else if let name = Self.names(absolute).last, Self.names(absolute).count > 1 {
-            parts = ResolvedPath("/" + Self.names(absolute).dropLast().joined(separator: "/")).parts + [name]
-        } else {
-            parts = Self.names(absolute)
-        }
-    }
-
-    /// By bytes, as the file system does: `/` and a combining mark after it are one `Character`.
-    private static func names(_ path: String) -> [String] {
-        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-    }
-
-    var path: String { "/" + parts.joined(separator: "/") }
-
-    /// Whether the other one is this one, or lies in it.
-    func contains(_ other: ResolvedPath) -> Bool { other.parts.starts(with: parts) }
-
-    func overlaps(_ other: ResolvedPath) -> Bool { contains(other) || other.contains(self) }
-
-    /// Whether it is a file of the same database: in the same folder, with a name that begins with its name.
-    func isBeside(_ database: ResolvedPath) -> Bool {
-        parts.dropLast() == database.parts.dropLast()
-            && parts.last?.hasPrefix(database.parts.last ?? "") ?? false
-    }
 }

@@ -23,7 +23,7 @@ def declaration(options):
     return {
         "name": NAME, "title": "Tasks", "summary": "Tasks.", "version": BEHAVIOUR["version"], "access": "public",
         "entities": [{
-            "name": "tasks", "summary": "A task.", "key": {"field": "id"},
+            "name": BEHAVIOUR.get("entity", "tasks"), "summary": "A task.", "key": {"field": "id"},
             "fields": [{"name": "id", "shape": {"string": [1, 64]}, "isRequired": True}] + [
                 {"name": name, "shape": SHAPES[kind]} for name, kind in fields.items()]}],
         "operations": [{
@@ -38,7 +38,7 @@ def declaration(options):
 
 def has_fault(name):
     """A file of this name beside the program, or beside `versions/` where it is installed: what is in there is checked."""
-    return any((folder / name).exists() for folder in (FOLDER, FOLDER.parents[2]))
+    return any((folder / name).exists() for folder in (FOLDER, *FOLDER.parents[2:3]))
 
 
 class Worker:
