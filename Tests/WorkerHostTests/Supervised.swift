@@ -25,9 +25,6 @@ final class Supervised: Sendable {
                 operations: [
                     Operation("read", summary: "Reads.", effect: .reads, input: input, output: .string),
                     Operation("write", summary: "Writes.", effect: .writes, input: input, output: .string),
-                    // The program answers texts.
-                    Operation("count", summary: "Counts.", effect: .reads, input: input, output: .integer),
-                    Operation("increase", summary: "Counts on.", effect: .writes, input: input, output: .integer),
                 ]),
             limits: limits, callLimits: callLimits, crashFile: nil, clock: FixedClock(), log: .discarding)
     }

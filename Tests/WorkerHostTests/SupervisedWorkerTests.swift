@@ -28,18 +28,6 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatTheOperationDoesNotDeclareIsNone() async throws {
-        try await Supervised.run { worker in
-            let read = await #expect(throws: PorticoError.self) { try await worker.call("count", "a") }
-            #expect(read?.code == .serverInternal && read?.logDetail?.contains("integer") == true)
-            let write = await #expect(throws: PorticoError.self) { try await worker.call("increase", "a") }
-            #expect(write?.code == .upstreamOutcomeUnknown)
-            // It is no reason to end the program.
-            try await worker.answers()
-            #expect(worker.adapter.report.restarts == 0)
-        }
-    }
-
     @Test func aReadThatEndsEachWorkerIsSentTwiceAndNoMore() async throws {
         try await Supervised.run { worker in
             await #expect(throws: PorticoError.self) { try await worker.call("read", "K") }

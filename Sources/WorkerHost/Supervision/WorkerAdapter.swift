@@ -14,7 +14,6 @@ public final class WorkerAdapter: RuleAnswering {
     private let reports: CrashReports
     private let repeatable: Set<OperationName>
     private let idempotent: Set<OperationName>
-    private let outputs: [OperationName: DeclaredOutput]
     private let samples: [SampleRecords]
     private let lastDeclaration: (value: LastDeclaration, file: String)?
     private let folder: String
@@ -54,8 +53,6 @@ public final class WorkerAdapter: RuleAnswering {
             program, connector: connector, calls: calls, limits: limits, crashes: reports, clock: clock, log: log)
         repeatable = Set(declaration.operations.filter { $0.effect == .reads && $0.isIdempotent }.map(\.name))
         idempotent = Set(declaration.operations.filter(\.isIdempotent).map(\.name))
-        outputs = Dictionary(
-            declaration.operations.map { ($0.name, DeclaredOutput($0)) }, uniquingKeysWith: { first, _ in first })
         self.serviceOperations = serviceOperations.enumerated().map {
             SupervisedServiceOperations(position: $0.offset, names: $0.element, calls: calls)
         }
@@ -90,23 +87,11 @@ public final class WorkerAdapter: RuleAnswering {
         await FolderRemover.remove(folder, log: log)
     }
 
-    /// Throws `server.internal`, after a write `upstream.outcomeUnknown`, for an answer that the operation does not declare: others
-    /// rely on the shape, such as descriptions, clients that were made of them, and formats that cannot write every value.
     public func handle(_ call: Call) async throws -> OperationResult {
-        let result = try await perform(
+        try await perform(
             isRepeatable: repeatable.contains(call.operation), isIdempotent: idempotent.contains(call.operation),
             deadline: call.deadline
         ) { try await $0.handle(call) }
-        guard let output = outputs[call.operation], let problem = output.problem(of: result) else { return result }
-        log.error(
-            "an answer is not what the operation declares",
-            ["operation": .text(call.operation.text), "problem": .text(problem), "requestId": .text(call.requestID)])
-        guard output.effect == .writes else {
-            throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: problem)
-        }
-        throw PorticoError(
-            .upstreamOutcomeUnknown, "The adapter's answer cannot be read; the change may have been made.",
-            logDetail: problem)
     }
 
     public func handle(_ request: MountRequest) async throws -> MountResponse {
