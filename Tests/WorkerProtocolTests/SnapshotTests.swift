@@ -81,3 +81,134 @@ import WorkerTesting
         }
     }
 }
+
+/// Snapshots that a worker opens in the course of a call, with the messages that it sends.
+@Suite(.timeLimit(.minutes(2))) struct `Snapshots of a call` {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "portico-snapshots-\(UUID())")
+
+    private struct Parties {
+        let session: WorkerConnection
+        let peer: RawPeer
+        let places: SnapshotPlaces
+        let records: AdapterRecords
+
+        /// The host makes a call. Returns it, and its number.
+        func call() async throws -> (call: Task<OperationResult, any Error>, number: WireValue) {
+            let (session, records) = (session, records)
+            let call = Task {
+                try await session.handle(
+                    Call(
+                        operation: "echo", input: [:], caller: .testUser, requestID: "r",
+                        deadline: .now + .seconds(600),
+                        records: records, log: .discarding))
+            }
+            return (call, try #require(try await peer.received { $0["method"] == "call" }["request"]))
+        }
+
+        func open(_ number: Int64, for call: WireValue? = nil) throws {
+            try ask(number, "openSnapshot", ["within": 60_000_000_000], for: call)
+        }
+
+        func ask(_ number: Int64, _ method: WireValue, _ parameters: WireValue, for call: WireValue?) throws {
+            var request: WireDictionary = ["request": .int64(number), "method": method, "params": parameters]
+            request["for"] = call
+            try peer.send(.dictionary(request))
+        }
+
+        func answer(_ number: Int64) async throws -> WireValue {
+            try await peer.received { $0["response"] == .int64(number) }
+        }
+
+        func awaitOpen(_ count: Int) async throws {
+            while places.open != count { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    /// `store`: how many streamed reads the store makes, of which workers have half.
+    private func withParties(store streams: Int, _ body: (Parties) async throws -> Void) async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let declaration = try SampleModule.declare(AdapterConfiguration())
+        let store = try SQLiteStore(
+            SQLiteStoreSettings(path: folder.appending(path: "store").path, clock: SettableClock()))
+        try await store.install(
+            declaration.entities.map { CollectionDeclaration(adapter: declaration.name, entity: $0) })
+        let records = AdapterRecords(store: store, declaration: declaration)
+        let places = SnapshotPlaces(store: streams)
+        var limits = SessionLimits.unhurried
+        limits.snapshots = places.share(of: declaration.name)
+        let (session, peer) = try await RawPeer.session(limits: limits)
+        async let start: Void = session.start(
+            AdapterContext(records: records, accounts: MemoryAccounts([]), log: .discarding, clock: SettableClock()))
+        _ = try await peer.received { $0["method"] == "start" }
+        try peer.send(["response": 2, "result": .null])
+        try await start
+        try await body(Parties(session: session, peer: peer, places: places, records: records))
+        session.close()
+        await store.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `are closed when it is answered or abandoned, and closing them again is accepted`(isAbandoned: Bool)
+        async throws
+    {
+        try await withParties(store: 8) { parties in
+            let (call, number) = try await parties.call()
+            for request in 1...3 as ClosedRange<Int64> {
+                try parties.open(request, for: number)
+                let opened = try await parties.answer(request)
+                #expect(opened["result"]?["snapshot"] == .int64(request))
+            }
+            #expect(parties.places.open == 3)
+            if isAbandoned {
+                call.cancel()
+                _ = try await parties.peer.received { $0["cancel"] == number }
+            } else {
+                try parties.peer.send(["response": number, "result": ["content": "nothing"]])
+            }
+            _ = await call.result
+            try await parties.awaitOpen(0)
+            for (request, scope) in [(4, number), (5, number), (6, nil)] as [(Int64, WireValue?)] {
+                try parties.ask(request, "closeSnapshot", ["snapshot": 1], for: scope)
+                let closed = try await parties.answer(request)
+                #expect(closed["error"] == nil)
+            }
+        }
+    }
+
+    @Test func `that wait are withdrawn when it is over`() async throws {
+        try await withParties(store: 2) { parties in
+            try parties.open(1)
+            _ = try await parties.answer(1)
+            let (call, number) = try await parties.call()
+            try parties.open(2, for: number)
+            call.cancel()
+            _ = try await parties.peer.received { $0["cancel"] == number }
+            let withdrawn = try await parties.answer(2)
+            #expect(withdrawn["error"] != nil)
+            try parties.ask(3, "closeSnapshot", ["snapshot": 1], for: nil)
+            _ = try await parties.answer(3)
+            try await parties.awaitOpen(0)
+        }
+    }
+
+    @Test func `that wait are withdrawn by the worker, and leave no place taken`() async throws {
+        try await withParties(store: 2) { parties in
+            try parties.open(1)
+            _ = try await parties.answer(1)
+            let (call, number) = try await parties.call()
+            try parties.open(2, for: number)
+            try parties.peer.send(["cancel": 2])
+            let withdrawn = try await parties.answer(2)
+            #expect(withdrawn["error"] == "cancelled")
+            // One that opens while it is withdrawn is closed as well.
+            try parties.ask(3, "closeSnapshot", ["snapshot": 1], for: nil)
+            _ = try await parties.answer(3)
+            try parties.open(4, for: number)
+            try parties.peer.send(["cancel": 4])
+            _ = try await parties.answer(4)
+            try await parties.awaitOpen(0)
+            call.cancel()
+        }
+    }
+}

@@ -27,9 +27,27 @@ final class SnapshotHandles: Sendable {
         self.time = time
     }
 
-    /// Opens one, as soon as there is a place for it. `within`: how long reads may take that are streamed.
+    /// Opens one, as soon as there is a permit for it. `within`: how long reads may take that are streamed. It is closed when
+    /// the call is over in whose course it is opened; one that waits then is not opened, nor where the task is cancelled.
     func open(
-        _ records: any RecordStore, within: Duration?, isOfCaller: Bool
+        _ records: any RecordStore, within: Duration?, isOfCaller: Bool, in call: CallSnapshots
+    ) async throws -> (number: Int, position: Revision) {
+        let opening = Task { try await open(records, within: within, isOfCaller: isOfCaller, of: call) }
+        return try await withTaskCancellationHandler {
+            guard let number = call.add({ opening.cancel() }) else {
+                opening.cancel()
+                _ = await opening.result
+                throw CancellationError()
+            }
+            defer { call.remove(number) }
+            return try await opening.value
+        } onCancel: {
+            opening.cancel()
+        }
+    }
+
+    private func open(
+        _ records: any RecordStore, within: Duration?, isOfCaller: Bool, of call: CallSnapshots
     ) async throws -> (number: Int, position: Revision) {
         let permits = share.permits
         let permit = try await permits.acquire(for: share.adapter)
@@ -47,12 +65,21 @@ final class SnapshotHandles: Sendable {
             }
             snapshot.breakOff()
         }
+        let closing = call.add { snapshot.withdraw() }
         snapshot.hold(records) { [self] in
             state.withLock { $0.open[number] = nil }
             permits.release(permit)
+            if let closing { call.remove(closing) }
         }
         if state.withLock({ $0.isClosed }) { snapshot.close() }
-        return (number, try await snapshot.position())
+        if closing == nil { snapshot.withdraw() }
+        return try await withTaskCancellationHandler {
+            let position = try await snapshot.position()
+            try Task.checkCancellation()
+            return (number, position)
+        } onCancel: {
+            snapshot.withdraw()
+        }
     }
 
     func read(_ number: Int, _ map: MessageMap) async throws -> WireValue {
@@ -75,6 +102,39 @@ final class SnapshotHandles: Sendable {
             return Array(state.open.values)
         }
         for snapshot in open { snapshot.close() }
+    }
+}
+
+/// The snapshots that are opened in the course of one call. They end with it, since nothing else knows their numbers.
+final class CallSnapshots: Sendable {
+    private struct State {
+        var last = 0
+        var closings: [Int: @Sendable () -> Void] = [:]
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    /// `close` is called when the call is over. Returns the number to remove it by; nil: the call is over.
+    func add(_ close: @escaping @Sendable () -> Void) -> Int? {
+        state.withLock { state in
+            guard !state.isOver else { return nil }
+            state.last += 1
+            state.closings[state.last] = close
+            return state.last
+        }
+    }
+
+    func remove(_ number: Int) { state.withLock { $0.closings[number] = nil } }
+
+    /// The call is over.
+    func closeAll() {
+        let closings = state.withLock { state in
+            state.isOver = true
+            defer { state.closings = [:] }
+            return Array(state.closings.values)
+        }
+        for close in closings { close() }
     }
 }
 
@@ -101,6 +161,8 @@ final class OpenSnapshot: Sendable {
         var isClosed = false
         /// Whether its place is for another one now.
         var isBrokenOff = false
+        /// Whether it is not wanted any more, whatever it reads.
+        var isWithdrawn = false
         var pieces: (any ByteStream)?
         var task: Task<Void, Never>?
         var isOver: Result<Void, any Error>?
@@ -138,11 +200,11 @@ final class OpenSnapshot: Sendable {
                 let pieces = try await records.streamSnapshot(within: max(.zero, end - .now)) { snapshot, output in
                     try self.run(snapshot, output)
                 }
-                let isBrokenOff = self.state.withLock { state in
+                let isUnwanted = self.state.withLock { state in
                     state.pieces = pieces
-                    return state.isBrokenOff
+                    return state.isBrokenOff || state.isWithdrawn
                 }
-                if isBrokenOff { pieces.cancel() }
+                if isUnwanted { pieces.cancel() }
                 while try await pieces.next() != nil {}
                 self.finish(.success(()))
             } catch {
@@ -150,7 +212,11 @@ final class OpenSnapshot: Sendable {
             }
             whenOver()
         }
-        state.withLock { $0.task = task }
+        let isUnwanted = state.withLock { state in
+            state.task = task
+            return state.isBrokenOff || state.isWithdrawn
+        }
+        if isUnwanted { task.cancel() }
     }
 
     /// Returns when the store has begun to read.
@@ -193,9 +259,14 @@ final class OpenSnapshot: Sendable {
     }
 
     /// Ends it whatever it reads: its place is for another adapter's.
-    func breakOff() {
+    func breakOff() { end { $0.isBrokenOff = true } }
+
+    /// Ends it whatever it reads: the call is over in whose course it was opened, or it was not wanted before it had opened.
+    func withdraw() { end { $0.isWithdrawn = true } }
+
+    private func end(_ note: (inout State) -> Void) {
         let (pieces, task) = state.withLock { state in
-            state.isBrokenOff = true
+            note(&state)
             return (state.pieces, state.task)
         }
         // It may wait for the store still, or the store reads for it.
@@ -253,6 +324,7 @@ final class OpenSnapshot: Sendable {
         while true {
             let (read, isClosed) = try state.withLock { state in
                 if state.isBrokenOff { throw Self.brokenOff }
+                if state.isWithdrawn { throw Closed() }
                 return (state.reads.isEmpty ? nil : state.reads.removeFirst(), state.isClosed)
             }
             if let read { return read }

@@ -201,8 +201,8 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     /// Its answer has ended.
     func endMount() { state.withLock { $0.mounts -= 1 } }
 
-    /// What the worker asks in the course of this request is refused from now on.
-    func leave(_ scope: Int) { state.withLock { $0.scopes[scope] = nil } }
+    /// What the worker asks in the course of this request is refused from now on, and its snapshots are closed.
+    func leave(_ scope: Int) { state.withLock { $0.scopes.removeValue(forKey: scope) }?.snapshots.closeAll() }
 
     /// A response that is not what the protocol says ends the connection.
     func read<Value: MessageValue>(_ type: Value.Type, _ message: WireValue, of method: String) throws -> Value {
@@ -259,6 +259,11 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
         let (known, isOver, context) = state.withLock { state in
             (state.scopes[request.scope ?? 0], (request.scope ?? 0) <= state.last, state.context)
+        }
+        if known == nil, request.method == RequestMethod.closeSnapshot {
+            // Also of a call that is over, whose snapshots are closed already: a worker may clean up late.
+            snapshots.close(try MessageMap(.dictionary(request.parameters))("snapshot"))
+            return .null
         }
         // What the adapter asks for itself may be on its way when the call ends in whose course it was asked.
         let isOwn = request.scope == nil || isOver && !request.isOfCall(with: snapshots)
@@ -346,6 +351,8 @@ struct CallScope: Sendable {
     var ruleReads: RuleReads?
     /// Whether a request of the worker may wait for this one, so that requests in its course cannot wait for that request.
     private(set) var hasOwnTurn = false
+    /// That the worker opens in the course of it.
+    let snapshots = CallSnapshots()
     let identity: CallerIdentity
     let context: CallContext?
     let isOperatorTry: Bool

@@ -24,7 +24,8 @@ struct WorkerRequests: Sendable {
         case RequestMethod.apply: return try await records(map).apply(try map("changes")).message
         case RequestMethod.openSnapshot:
             let opened = try await snapshots.open(
-                try records(map), within: try map.optional("within"), isOfCaller: map.members["as"] != nil)
+                try records(map), within: try map.optional("within"), isOfCaller: map.members["as"] != nil,
+                in: scope.snapshots)
             return ["snapshot": opened.number.message, "position": opened.position.message]
         case RequestMethod.readSnapshot: return try await snapshots.read(try map("snapshot"), map)
         case RequestMethod.closeSnapshot:
