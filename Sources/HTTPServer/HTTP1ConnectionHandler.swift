@@ -24,7 +24,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     static let discardable = 256 << 10
     /// How long work goes on for a peer that sends nothing more. Most often it has gone, which looks the same as a
     /// connection of which it closed its half.
-    private static let halfClosed = TimeAmount.seconds(1)
+    static let halfClosed = TimeAmount.seconds(1)
 
     private let server: ServerContext
     /// The error that every request on this connection gets, for connections above the limit; nil: requests are served.
@@ -53,6 +53,9 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     /// What the decoder is being given, and how many heads had come before.
     private var reading: (bytes: ByteBuffer, heads: Int)?
     private var isWritingRest = false
+    /// When something of a streamed body was written last; kept up once the peer has closed its side.
+    private var lastPiece: NIODeadline?
+    private var silenceLook: Scheduled<Void>?
 
     /// The request under way and its response.
     private struct Exchange {
@@ -303,6 +306,7 @@ extension HTTP1ConnectionHandler {
         exchange?.endsByClosing = !hasLength && isFirstVersion
         exchange?.isChunked = !hasLength && !isFirstVersion
         exchange?.response = .begun(rest: nil)
+        notePiece(context)
         context.writeAndFlush(wrapOutboundOut(.byteBuffer(head(of: response, room: 0))), promise: nil)
     }
 
@@ -311,6 +315,7 @@ extension HTTP1ConnectionHandler {
             promise?.fail(ChannelError.ioOnClosedChannel)
             return
         }
+        notePiece(context)
         guard exchange?.isChunked == true else {
             return context.write(wrapOutboundOut(.byteBuffer(piece)), promise: promise)
         }
@@ -465,11 +470,35 @@ extension HTTP1ConnectionHandler {
             return context.fireUserInboundEventTriggered(event)
         }
         // Clients of endless streams do not half-close (browsers and proxies close): the end of the peer's side is its end.
-        if let streaming, streaming.stream.isEndless { return close() }
+        if let streaming, streaming.stream.isEndless {
+            abandonStream()
+            return close()
+        }
+        if lastPiece == nil { watchSilence(context) }
         if let work = exchange?.work {
             context.eventLoop.scheduleTask(in: Self.halfClosed) { work.cancel() }
         }
         take(.inputClosed)
+    }
+
+    private func notePiece(_ context: ChannelHandlerContext) {
+        if lastPiece != nil { lastPiece = context.eventLoop.now }
+    }
+
+    /// `http.deadlines.halfClosed`: ends a streamed body that brings nothing to a peer that has closed its side. Most often the
+    /// peer has gone, and only a write would show it. For what was written and not taken there is ``SlowReaderHandler``.
+    private func watchSilence(_ context: ChannelHandlerContext) {
+        let limit = TimeAmount.nanoseconds(server.configuration.halfClosed.nanoseconds)
+        let last = lastPiece ?? context.eventLoop.now
+        lastPiece = last
+        silenceLook = context.eventLoop.assumeIsolated().scheduleTask(deadline: last + limit) { [weak self] in
+            guard let self, !isShut, let context = self.context else { return }
+            let now = context.eventLoop.now
+            if streaming == nil || !context.channel.isAtRest { lastPiece = now }
+            guard let last = lastPiece, last + limit <= now else { return watchSilence(context) }
+            abandonStream()
+            close()
+        }
     }
 
     /// A stop fails no request: each is answered, with `Connection: close`; only one on which
@@ -519,6 +548,7 @@ extension HTTP1ConnectionHandler {
 
     private func end() {
         idleTimeout.stop()
+        silenceLook?.cancel()
         isShut = true
         failBody(.brokenOff)
         exchange?.work?.cancel()

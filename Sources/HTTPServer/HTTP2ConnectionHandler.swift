@@ -29,6 +29,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
     private var lastStream = HTTP2StreamID.rootStream
     private var lastEnd: NIODeadline
     private var look: Scheduled<Void>?
+    private var silenceLook: Scheduled<Void>?
     private var inputHasClosed = false
     private var mustFlush = false
     private var isReading = false
@@ -111,6 +112,11 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
             if server.configuration.closesIdleAtOnce { endFinally() }
         case ChannelEvent.inputClosed as ChannelEvent:
             inputHasClosed = true
+            for stream in Array(streams.values) where stream.isEndless { reset(stream.id, .cancel) }
+            context.eventLoop.assumeIsolated().scheduleTask(in: HTTP1ConnectionHandler.halfClosed) { [self] in
+                for stream in streams.values { stream.cancelWork() }
+            }
+            watchSilence(context)
             closeAfterLastAnswer()
         default: context.fireUserInboundEventTriggered(event)
         }
@@ -193,6 +199,8 @@ extension HTTP2ConnectionHandler {
     private func end() {
         look?.cancel()
         look = nil
+        silenceLook?.cancel()
+        silenceLook = nil
         let open = streams.values
         streams = [:]
         for stream in open { stream.closed() }
@@ -207,6 +215,18 @@ extension HTTP2ConnectionHandler {
             if isIdle, lastEnd + idle * 2 <= context.eventLoop.now { return context.close(promise: nil) }
             if isIdle { announceEnd() }
             watch(context)
+        }
+    }
+
+    /// `http.deadlines.halfClosed`: ends streamed bodies that bring nothing to a peer that has closed its side. One look for
+    /// each span.
+    private func watchSilence(_ context: ChannelHandlerContext) {
+        let limit = TimeAmount.nanoseconds(server.configuration.halfClosed.nanoseconds)
+        silenceLook?.cancel()
+        silenceLook = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { [self] in
+            let start = context.eventLoop.now - limit
+            for stream in Array(streams.values) where stream.isSilent(since: start) { reset(stream.id, .cancel) }
+            watchSilence(context)
         }
     }
 
@@ -268,7 +288,7 @@ final class HTTP2Stream: ResponseFraming {
         case ended
     }
 
-    private let id: HTTP2StreamID
+    let id: HTTP2StreamID
     private let connection: HTTP2ConnectionHandler
     private let eventLoop: any EventLoop
     private var request = Request.answered
@@ -409,6 +429,14 @@ extension HTTP2Stream {
 extension HTTP2Stream {
     var isWritable: Bool { !isClosed && unsent < Self.unsentAtMost && connection.context?.channel.isWritable == true }
 
+    /// The peer sends nothing more, and has most often gone.
+    func cancelWork() { work?.cancel() }
+
+    var isEndless: Bool { streaming?.stream.isEndless == true }
+
+    /// Whether its body is streamed, and nothing of it was written since then.
+    func isSilent(since start: NIODeadline) -> Bool { streaming != nil && unsent == 0 && progress <= start }
+
     var isAtRest: Bool { unsent == 0 && connection.context?.channel.isAtRest == true }
 
     func write(_ response: OutboundResponse) {
@@ -434,6 +462,7 @@ extension HTTP2Stream {
             return
         }
         work = nil
+        progress = eventLoop.now
         self.response = .begun(rest: nil)
         writeFields(of: response, isLast: false)
         connection.flushIfNeeded()

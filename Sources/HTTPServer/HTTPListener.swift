@@ -14,6 +14,8 @@ package struct ServerConfiguration: Sendable {
     package var idle: Duration
     /// `http.deadlines.write`: over so long a client takes ``writeRate`` bytes a second of its responses at least.
     package var write: Duration
+    /// `http.deadlines.halfClosed`: how long a streamed response may bring nothing to a client that has closed its side.
+    package var halfClosed = Duration.seconds(5)
     /// `http.limits.writeRate`
     package var writeRate: Int
     /// `http.limits.readRate`: bytes a second that a body comes with at least.

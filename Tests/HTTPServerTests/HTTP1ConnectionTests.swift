@@ -221,6 +221,37 @@ private func answer(_ text: String, close: Bool = false) -> String {
         #expect(try gone.answers() == "")
     }
 
+    @Test func `of a peer that has closed its side, an endless body ends at once and a silent one soon`() throws {
+        for (path, seconds) in [("/events", 0), ("/silent", 5)] as [(String, Int64)] {
+            let connection = try TestConnection()
+            try connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+            let stream = connection.responder.silent[0]
+            connection.channel.embeddedEventLoop.advanceTime(by: .seconds(100))
+            #expect(!stream.hasEnded)
+            try connection.closeInput()
+            #expect(stream.hasEnded == (seconds == 0))
+            connection.channel.embeddedEventLoop.advanceTime(by: .seconds(seconds))
+            #expect(stream.hasEnded)
+            #expect(connection.isEnding)
+        }
+    }
+
+    @Test func `a body that goes on reaches a peer that has closed its side`() throws {
+        let connection = try TestConnection()
+        try connection.send("GET /silent HTTP/1.1\r\nHost: a\r\n\r\n")
+        try connection.closeInput()
+        let stream = connection.responder.silent[0]
+        for _ in 0..<5 {
+            connection.channel.embeddedEventLoop.advanceTime(by: .seconds(4))
+            stream.channel?.write(ByteBuffer(string: "piece"))
+            stream.channel?.flush()
+            #expect(try connection.answers().hasSuffix("5\npiece\n"))
+        }
+        #expect(!stream.hasEnded)
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+        #expect(stream.hasEnded)
+    }
+
     @Test func `a body that breaks off is told to its reader`() throws {
         let connection = try TestConnection()
         try connection.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\nabc")

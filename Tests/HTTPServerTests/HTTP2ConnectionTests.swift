@@ -278,6 +278,36 @@ private final class TestConnection {
         #expect(!connection.channel.isActive)
     }
 
+    @Test func `of a peer that has closed its side, endless bodies end at once, work and silent bodies soon`() throws {
+        let connection = try TestConnection()
+        for (number, path) in ["/events", "/silent", "/later"].enumerated() { connection.ask(path, on: 2 * number + 1) }
+        try connection.exchange()
+        let streams = connection.responder.silent
+        let loop = connection.channel.embeddedEventLoop
+        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        loop.run()
+        #expect(streams.map(\.hasEnded) == [true, false])
+        loop.advanceTime(by: .seconds(1))
+        #expect(connection.responder.waiting.map(\.work.isCancelled) == [true])
+        loop.advanceTime(by: .seconds(4))
+        #expect(streams.map(\.hasEnded) == [true, true])
+        connection.responder.answerNext()
+        loop.run()
+        #expect(!connection.channel.isActive)
+    }
+
+    @Test func `a silent body ends at once with its stream and with its connection`() throws {
+        let connection = try TestConnection()
+        connection.ask("/silent", on: 1)
+        connection.ask("/silent", on: 3)
+        try connection.exchange()
+        connection.write(.rstStream(.cancel), on: 1)
+        try connection.exchange()
+        #expect(connection.responder.silent.map(\.hasEnded) == [true, false])
+        connection.channel.pipeline.fireChannelInactive()
+        #expect(connection.responder.silent.map(\.hasEnded) == [true, true])
+    }
+
     @Test func `a connection without requests is closed, whatever else its peer sends`() throws {
         let connection = try TestConnection()
         for _ in 0..<3 {

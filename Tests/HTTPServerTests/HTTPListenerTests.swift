@@ -188,6 +188,38 @@ import X509
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a silent body ends soon after a peer has closed its side`() async throws {
+        try await responder.serving(halfClosed: .seconds(1)) { [responder] port, _ in
+            let gone = try await ClientConnection.to(port)
+            try await gone.send("GET /silent HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(await gone.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 OK"))
+            try await gone.closeOutput()
+            await responder.abandonment()
+            #expect(await gone.receiveAll() == "")
+        }
+    }
+
+    /// Letting go of the body resets the stream of HTTP/2. It closes a connection of HTTP/1, whose end TLS 1.3 tells as the end of
+    /// one side.
+    @Test(.timeLimit(.minutes(1)), arguments: [1, 2])
+    func `over TLS a silent body ends at once with its stream, and soon with its connection`(major: Int) async throws {
+        let certificate = try ServerCertificate(Self.files(in: folder))
+        let halfClosed = Duration.seconds(major == 1 ? 1 : 600)
+        try await responder.serving(certificate: certificate, halfClosed: halfClosed) { [responder] port, _ in
+            let client = Self.client(major == 1 ? .http1Only : .automatic)
+            let reading = Task {
+                let answer = try await client.execute(
+                    HTTPClientRequest(url: "https://127.0.0.1:\(port ?? 0)/silent"), timeout: .seconds(60))
+                for try await _ in answer.body {}
+            }
+            try await Task.sleep(for: .milliseconds(500))
+            reading.cancel()
+            await responder.abandonment()
+            try await client.shutdown()
+        }
+    }
+
     // MARK: TLS
 
     private static func files(in folder: URL, _ name: String = "a") throws -> ServerCertificate.Files {

@@ -9,7 +9,7 @@ import Synchronization
 @testable import HTTPServer
 
 /// Answers over real sockets. `/later` waits until it is released, `/stream` and `/broken` come piece by piece, `/health` is
-/// always answered; everything else tells the method, the target, the peer, the scheme and the body.
+/// always answered; `/silent` sends a head and no piece; everything else tells the method, the target, the peer, the scheme and the body.
 final class NetworkResponder: RequestResponder {
     private struct State {
         var waiting: [ResponseSink] = []
@@ -18,12 +18,16 @@ final class NetworkResponder: RequestResponder {
 
     private let state = Mutex(State())
     private let arrivals = AsyncStream.makeStream(of: Void.self)
+    private let abandoned = AsyncStream.makeStream(of: Void.self)
 
     /// Requests that are not closed afterwards are served all the same.
     func shedLoad() { state.withLock { $0.overload = PorticoError(.overloaded, "Full.") } }
 
     /// Waits for a request to `/later`.
     func arrival() async { for await _ in arrivals.stream { return } }
+
+    /// Waits for the end of a response to `/silent`.
+    func abandonment() async { for await _ in abandoned.stream { return } }
 
     func release() {
         let sinks = state.withLock { state in
@@ -41,6 +45,8 @@ final class NetworkResponder: RequestResponder {
         case "/stream", "/broken":
             let stream = PieceStream(["one", "", "two"], breaks: request.target == "/broken")
             sink.send(OutboundResponse(.ok, fields: [:], stream: stream))
+        case "/silent":
+            sink.send(OutboundResponse(.ok, fields: [:], stream: SilentStream(abandoned.continuation)))
         default:
             let line = "\(request.method.rawValue) \(request.target) \(request.peer) \(request.scheme)"
             switch request.body {
@@ -88,19 +94,38 @@ final class NetworkResponder: RequestResponder {
 
         func end() {}
     }
+
+    /// Has no piece until it is ended.
+    private final class SilentStream: ResponseStream {
+        private let ended: AsyncStream<Void>.Continuation
+        private let silence = AsyncStream.makeStream(of: Void.self)
+
+        init(_ ended: AsyncStream<Void>.Continuation) { self.ended = ended }
+
+        func next() async throws -> ByteBuffer? {
+            for await _ in silence.stream {}
+            throw CancellationError()
+        }
+
+        func end() {
+            silence.continuation.finish()
+            ended.yield()
+        }
+    }
 }
 
 extension NetworkResponder {
     /// Serves while `body` runs, which gets the port (nil at a Unix socket) and what stops the server gracefully.
     func serving(
         _ address: ServerAddress = .tcp(host: "127.0.0.1", port: 0), certificate: ServerCertificate? = nil,
-        connections: Int = 100, idle: Duration = .seconds(60),
+        connections: Int = 100, idle: Duration = .seconds(60), halfClosed: Duration = .seconds(60),
         _ body: @escaping @Sendable (Int?, GracefulShutdownTestTrigger) async throws -> Void
     ) async throws {
-        let configuration = ServerConfiguration(
+        var configuration = ServerConfiguration(
             address: address, certificate: certificate, idle: idle, write: .seconds(60), writeRate: 1, readRate: 1,
             connections: connections, head: HeadLimits(fields: 20, bytes: 4_000), target: 500, chunk: 1_000,
             peers: PeerAddress(proxies: [], isSecure: certificate != nil))
+        configuration.halfClosed = halfClosed
         let listener = HTTPListener(configuration, responder: self)
         try await testGracefulShutdown { trigger in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -160,6 +185,9 @@ final class ClientConnection: Sendable {
     }
 
     func close() async throws { try await channel.close() }
+
+    /// Sends nothing more, and goes on receiving.
+    func closeOutput() async throws { try await channel.close(mode: .output) }
 
     private final class Receiver: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer

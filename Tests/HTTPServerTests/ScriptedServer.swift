@@ -6,7 +6,8 @@ import Synchronization
 
 @testable import HTTPServer
 
-/// Answers by the path: `/later` when it is told to, `/large` with a long body, `/stream` piece by piece, `/refused` without
+/// Answers by the path: `/later` when it is told to, `/large` with a long body, `/silent` and `/events` with a head and no
+/// piece of a body that has an end and of one that has none, `/refused` without
 /// reading the body, everything else at once with the method, the target and the body. All on one thread.
 final class ScriptedResponder: RequestResponder, @unchecked Sendable {
     static let large = ByteBuffer(repeating: UInt8(ascii: "x"), count: 300_000)
@@ -14,6 +15,34 @@ final class ScriptedResponder: RequestResponder, @unchecked Sendable {
     /// Unchecked: embedded channels run on the test's thread.
     private(set) var waiting: [(request: InboundRequest, sink: ResponseSink, work: Work)] = []
     private(set) var answered: [String] = []
+    private(set) var silent: [SilentStream] = []
+
+    /// Never has a piece, nor returns: the test's thread is the loop's, on which nothing else may write.
+    final class SilentStream: ResponseStream {
+        private struct State {
+            var channel: (any BodyChannel)?
+            var hasEnded = false
+        }
+
+        let isEndless: Bool
+        private let state = Mutex(State())
+
+        init(isEndless: Bool) { self.isEndless = isEndless }
+
+        var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+        /// What is to be written past ``next()``.
+        var channel: (any BodyChannel)? { state.withLock { $0.channel } }
+
+        func begin(on channel: any BodyChannel) { state.withLock { $0.channel = channel } }
+
+        func next() async throws -> ByteBuffer? {
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            return nil
+        }
+
+        func end() { state.withLock { $0.hasEnded = true } }
+    }
 
     final class Work: CancellableWork {
         private let state = Mutex(false)
@@ -31,6 +60,10 @@ final class ScriptedResponder: RequestResponder, @unchecked Sendable {
             return work
         case "/large":
             sink.send(OutboundResponse(.ok, fields: [:], body: Self.large))
+        case "/silent", "/events":
+            let stream = SilentStream(isEndless: request.target == "/events")
+            silent.append(stream)
+            sink.send(OutboundResponse(.ok, fields: [:], stream: stream))
         case "/refused":
             answer(request, "no", on: sink)
         default:

@@ -13,6 +13,8 @@ public struct ServerSettings: Sendable {
     public var body: Duration?
     /// `http.deadlines.write`: over so long a caller takes ``writeRate`` bytes a second of its answer at least.
     public var write = Duration.seconds(30)
+    /// `http.deadlines.halfClosed`: how long a streamed answer may bring nothing to a caller that has closed its side.
+    public var halfClosed = Duration.seconds(5)
     /// `http.limits.writeRate`
     public var writeRate = 1 << 10
     /// `http.limits.readRate`: bytes a second that a body comes with at least.
@@ -40,6 +42,7 @@ public struct ServerSettings: Sendable {
             readRate: readRate, connections: connections, head: HeadLimits(fields: limits.fields, bytes: limits.head),
             target: limits.uri, chunk: limits.chunk,
             peers: PeerAddress(proxies: trustedProxies, isSecure: certificate != nil))
+        configuration.halfClosed = halfClosed
         configuration.closesIdleAtOnce = closesIdleAtOnce
         return configuration
     }

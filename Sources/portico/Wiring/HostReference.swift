@@ -118,6 +118,10 @@ enum HostReference {
         ConfigurationKey(
             "http.deadlines.write", .duration, default: "30s",
             "How long a caller may take nothing of an answer, and the span its least rate is counted over."),
+        ConfigurationKey(
+            "http.deadlines.halfClosed", .duration, default: "5s",
+            "How long a streamed answer may bring nothing to a caller that has closed its side of the connection; then it is ended."
+        ),
         ConfigurationKey("http.deadlines.stop", .duration, default: "20s", "How long a stop waits for requests."),
     ]
 

@@ -210,6 +210,7 @@ enum LoopbackAddress {
 struct ListenerSettings {
     private let connections: Int
     private let writeDeadline: Duration
+    private let halfClosed: Duration
     private let writeRate: Int
     private let readRate: Int
     private let trustedProxies: [AddressRange]
@@ -220,6 +221,7 @@ struct ListenerSettings {
     init(_ values: SettingValues, directory: URL) throws {
         connections = values.integer("http.limits.connections")
         writeDeadline = values.duration("http.deadlines.write")
+        halfClosed = values.duration("http.deadlines.halfClosed")
         writeRate = values.size("http.limits.writeRate")
         readRate = values.size("http.limits.readRate")
         certificate = try Self.certificate(values, directory, below: "http.tls")
@@ -257,6 +259,7 @@ struct ListenerSettings {
     func apply(to settings: inout ServerSettings) {
         settings.connections = connections
         settings.write = writeDeadline
+        settings.halfClosed = halfClosed
         settings.writeRate = writeRate
         settings.readRate = readRate
         settings.trustedProxies = trustedProxies
