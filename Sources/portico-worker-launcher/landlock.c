@@ -59,11 +59,12 @@ static int allow(int ruleset, const char *path, uint64_t rights, uint64_t known)
     return (int)result;
 }
 
-// Libraries and their cache, time zones, devices without content, the worker's own figures, the count of processors.
+// Libraries and their cache, time zones, devices without content, the worker's own figures, the count of processors, what a
+// runtime with OpenSSL reads as it starts (/usr/lib/ssl links to it). Private keys are in /etc/ssl/private, which is not.
 static const char *const system_read[] = {
     "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo",
     "/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/random", "/dev/urandom", "/proc/self",
-    "/sys/devices/system/cpu", NULL,
+    "/sys/devices/system/cpu", "/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/usr/share/ca-certificates", NULL,
 };
 
 static struct sandbox_result lacking(const char *reason) { return (struct sandbox_result){SANDBOX_LACKING, reason}; }

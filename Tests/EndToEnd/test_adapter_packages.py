@@ -147,6 +147,25 @@ class Settings(PackageTest):
         self.apply()
         self.create(id="a", title="One", extra="read")
 
+    def test_the_settings_of_its_name_hold_from_the_first_question_on(self):
+        elsewhere = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, elsewhere)
+        (elsewhere / "needed").write_text("")
+        needing = self.package("1.0.0", reads=str(elsewhere / "needed"))
+        self.write()
+        gateway = self.start()
+        refused = self.adapters("install", needing, status=FAILED)
+        self.assertRegex(refused, "Permission denied(.|\n)*it was run with the readable, sandbox and limits of adapters.tasks.worker")
+        self.settings(readable=[str(elsewhere / "needed")])
+        self.adapters("install", needing)
+        self.assertEqual(self.version(), "1.0.0")
+        gateway.stop()
+        checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
+        self.assertEqual(checked.returncode, 0, checked)
+        self.assertNotIn("is not served", checked.stderr)
+        self.start()
+        self.assertEqual(self.version(), "1.0.0")
+
     def test_values_that_cannot_work_are_refused_with_their_place(self):
         self.write()
         gateway = self.start()

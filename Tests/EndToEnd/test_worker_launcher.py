@@ -133,6 +133,21 @@ class Launcher(unittest.TestCase):
                     said = f"portico-worker-launcher: {line}\n" if line else ""
                     self.assertEqual((ran.returncode, ran.stderr), (status, said))
 
+    def test_public_certificates_are_readable_and_private_keys_are_not(self):
+        script = self.folder / "program/adapter"
+        script.write_text(
+            "#!/usr/bin/python3\nimport os, sys\nfor path in sys.argv[1:]:\n    try: os.listdir(path) if path.endswith('/') else open(path)\n"
+            "    except OSError as error: print(path, error.strerror)\n")
+        script.chmod(0o700)
+        host, worker = socket.socketpair()
+        with host, worker:
+            ran = subprocess.run(
+                [LAUNCHER, "--parent", str(os.getpid()), "--folder", self.folder / "own", "--sandbox", "require", "--", script,
+                 "/etc/ssl/openssl.cnf", "/etc/ssl/certs/", "/usr/lib/ssl/openssl.cnf", "/etc/ssl/private/", "/etc/hosts"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, close_fds=False,
+                preexec_fn=lambda: os.dup2(worker.fileno(), 3))
+        self.assertEqual(ran.stdout.splitlines(), ["/etc/ssl/private/ Permission denied", "/etc/hosts Permission denied"], ran)
+
     def test_a_misuse_is_refused_with_a_reason(self):
         for arguments, reason in [
             ([], "a program is needed after --"),

@@ -12,6 +12,7 @@ import test_notes
 from harness import Gateway, GatewayTest, run_portico
 
 QUICK = True
+NODE = pathlib.Path("/usr/bin/node")
 SHARE = "/api/v1/notes/operations/share"
 CONFIGURATION = """
 store: {path: portico.sqlite}
@@ -110,6 +111,53 @@ class Programs(unittest.TestCase):
                 self.assertEqual(ran.returncode, 1, ran)
                 self.assertIn(f"{program}: ", ran.stderr)
                 self.assertIn(reason, ran.stderr)
+
+    def test_a_program_that_does_not_say_its_name_is_told_with_what_can_be_set(self):
+        ran = self.check("ends", self.worker("sys.exit(3)"))
+        self.assertIn("its name is not known before it answers", ran.stderr)
+        self.assertIn("installed as a package it is run with those of adapters.NAME.worker", ran.stderr)
+
+    def test_a_program_is_asked_with_the_settings_of_the_adapter_that_it_was(self):
+        parts = pathlib.Path(__file__).parent
+        program = self.folder / "program"
+        program.mkdir()
+        shutil.copy(parts / "packages/tasks_worker.py", program / "tasks").chmod(0o755)
+        shutil.copy(parts / "cbor.py", program)
+        elsewhere = pathlib.Path(tempfile.mkdtemp(prefix="portico-elsewhere-"))
+        self.addCleanup(shutil.rmtree, elsewhere)
+        (elsewhere / "needed").write_text("")
+        behaviour = {"version": "1.0.0", "fields": {"title": "text"}}
+        (program / "behaviour.json").write_text(json.dumps(behaviour))
+        config, data = self.folder / "portico.yaml", self.folder / "data"
+        configuration = {
+            "plugins": [{"path": "./program/tasks", "mode": "worker"}], "store": {"path": "portico.sqlite"},
+            "adapters": {"tasks": {"extra": True, "worker": {"readable": [str(elsewhere / "needed")]}}}}
+        config.write_text(json.dumps(configuration))
+        data.mkdir()
+        gateway = Gateway(config=config, data=data)
+        self.addCleanup(gateway.remove)
+        self.assertEqual(gateway.request("POST", "/api/v1/tasks/operations/version").status, 200)
+        gateway.stop()
+        self.assertTrue((data / "workers/tasks.declaration").exists())
+        (program / "behaviour.json").write_text(json.dumps({**behaviour, "reads": str(elsewhere / "needed")}))
+        known = run_portico("check", "--config", config, "--data", data)
+        self.assertEqual(known.returncode, 0, known)
+        self.assertNotIn("is not served", known.stderr)
+        # From another data directory it is not known.
+        unknown = run_portico("check", "--config", config, "--data", self.folder / "other")
+        self.assertEqual(unknown.returncode, 1, unknown)
+        self.assertIn("its name is not known before it answers", unknown.stderr)
+
+    @unittest.skipUnless(NODE.exists(), f"there is no {NODE}")
+    def test_a_program_for_node_answers_without_settings(self):
+        shutil.copy(pathlib.Path(__file__).parent / "packages/greeting_worker.js", self.folder / "greeting").chmod(0o755)
+        config = self.folder / "portico.yaml"
+        config.write_text("plugins: [{path: ./greeting, mode: worker}]\nstore: {path: portico.sqlite}\n")
+        (self.folder / "data").mkdir()
+        gateway = Gateway(config=config, data=self.folder / "data")
+        self.addCleanup(gateway.remove)
+        answer = gateway.request("POST", "/api/v1/greeting/operations/greet")
+        self.assertEqual((answer.status, answer.json()), (200, {"runtime": "node"}))
 
     def test_a_file_that_may_not_be_executed_is_refused(self):
         ran = self.check("plain", "#!/bin/sh\n", executable=False)

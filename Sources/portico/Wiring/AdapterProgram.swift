@@ -23,6 +23,8 @@ final class AdapterProgram: Sendable {
     let isRequired: Bool
     private let state: Mutex<State>
     private let isBeingAsked = Mutex(false)
+    /// By which it is run to be asked.
+    private let settings = Mutex<Result<WorkerSettings, CommandError>>(.success(WorkerSettings()))
     private let returns = Mutex<UnavailableAdapterRetries?>(nil)
 
     /// A program that was installed as this adapter, or is being installed; nil: one that a configuration names.
@@ -46,6 +48,21 @@ final class AdapterProgram: Sendable {
         return files.isReadable(programFolder: folder) ? nil : folder
     }
 
+    /// The adapter that it is, as far as that is known before it is asked: the one that it was installed as, or was when it was
+    /// last started; nil: it is not known.
+    var knownName: AdapterName? { name ?? last?.declaration.name }
+
+    /// Stands for it while the keys of its settings are read.
+    var placeholder: ConfigurableAdapter? {
+        knownName.map {
+            ConfigurableAdapter(
+                absent: .unknown($0), AbsentAdapter($0, self), program: self, because: "It was not asked yet.")
+        }
+    }
+
+    /// It is asked with these settings from now on; a failure is why it cannot be.
+    func use(_ settings: Result<WorkerSettings, CommandError>) { self.settings.withLock { $0 = settings } }
+
     /// Asks those that were not asked yet, side by side: one that hangs takes its time once, not for each that does. What is wrong
     /// with them is thrown by ``adapter()``. Blocks its thread.
     static func ask(_ programs: [AdapterProgram]) {
@@ -62,7 +79,7 @@ final class AdapterProgram: Sendable {
         case .unasked: break
         }
         do {
-            let plugin = try checked(WorkerPlugin(path, files: files))
+            let plugin = try checked(WorkerPlugin(path, settings.withLock { $0 }.get(), hint: hint, files: files))
             state.withLock { $0 = .known(plugin) }
             return ConfigurableAdapter(plugin, program: self)
         } catch {
@@ -98,7 +115,8 @@ final class AdapterProgram: Sendable {
         defer { isBeingAsked.withLock { $0 = false } }
         do {
             guard !path.isEmpty else { throw CommandError(reason) }
-            let plugin = try checked(await WorkerPlugin.asking(path, files: files))
+            let settings = try settings.withLock { $0 }.get()
+            let plugin = try checked(await WorkerPlugin.asking(path, settings, hint: hint, files: files))
             state.withLock { $0 = .known(plugin) }
         } catch {
             state.withLock { $0 = .absent("\(error)") }
@@ -110,6 +128,16 @@ final class AdapterProgram: Sendable {
     func report(to returns: UnavailableAdapterRetries) { self.returns.withLock { $0 = returns } }
 
     fileprivate func attempt(_ name: AdapterName) { returns.withLock { $0 }?.attempt(name) }
+
+    /// What can be set for a program that does not answer, and where.
+    private var hint: String {
+        guard let name = knownName else {
+            return
+                "its name is not known before it answers, so it was run with the defaults of worker.readable, worker.sandbox"
+                + " and worker.limits; installed as a package it is run with those of adapters.NAME.worker"
+        }
+        return "it was run with the readable, sandbox and limits of adapters.\(name).worker"
+    }
 
     private func checked(_ plugin: WorkerPlugin) throws -> WorkerPlugin {
         guard let name, plugin.name != name else { return plugin }

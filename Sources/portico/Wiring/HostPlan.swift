@@ -85,13 +85,18 @@ struct HostPlan {
             of: HostReference.storePath, variable: "PORTICO_STORE_PATH", root, environment: environment,
             overrides: overrides, secrets: secrets)
         let files = GatewayFiles(data: data, directory: directory, store: store["store.path"]?.text ?? "")
-        let plugins = try known ?? pluginPlan.load(files)
         let packages =
             try installed
             ?? InstalledReleases(
                 of: files,
                 trusting: PackageSettings.trustedKeys(
                     root, environment: environment, overrides: overrides, secrets: secrets))
+        func useSettings(of programs: [AdapterProgram]) throws {
+            try Self.useSettings(
+                of: programs, root, environment: environment, overrides: overrides, files: files, secrets: secrets)
+        }
+        try useSettings(of: packages.all + (known?.workers ?? []))
+        let plugins = try known ?? pluginPlan.load(files) { try useSettings(of: $0) }
         while true {
             do {
                 try self.init(
@@ -101,6 +106,32 @@ struct HostPlan {
                 return
             } catch is WorkerUnavailable {
                 // One more is absent: its keys are not read.
+            }
+        }
+    }
+
+    /// Reads the settings by which programs are run that are asked what they are, before the keys of all adapters are known. Of a
+    /// configuration with mistakes it reads none: they are found when all of it is read.
+    private static func useSettings(
+        of programs: [AdapterProgram], _ root: ConfigurationNode, environment: [String: String], overrides: [String],
+        files: GatewayFiles, secrets: SecretSource
+    ) throws {
+        let placeholders = Dictionary(
+            programs.compactMap { $0.placeholder }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        guard !placeholders.isEmpty,
+            let resolved = try? ResolvedConfiguration.resolve(
+                root,
+                reference: HostReference.reference(
+                    for: Array(placeholders.values), tolerating: root.names(below: "adapters")),
+                environment: environment, overrides: overrides, secrets: secrets
+            ).get()
+        else { return }
+        for program in programs {
+            guard let name = program.knownName else { continue }
+            do {
+                program.use(.success(try WorkerSettings(of: name, resolved, files: files)))
+            } catch let error as CommandError {
+                program.use(.failure(error))
             }
         }
     }
@@ -412,8 +443,10 @@ struct PluginPlan {
         }
     }
 
-    /// Loads the libraries, and asks the programs for their names. Blocks its thread.
-    func load(_ gateway: GatewayFiles) throws -> HostPlan.LoadedPlugins {
+    /// Loads the libraries, and asks the programs for their names, after `prepare`. Blocks its thread.
+    func load(
+        _ gateway: GatewayFiles, prepare: ([AdapterProgram]) throws -> Void
+    ) throws -> HostPlan.LoadedPlugins {
         do {
             let builtIn = Set(AdapterCatalogue.builtIn.map { $0.name })
             let libraries = try PluginHost().load(
@@ -423,6 +456,7 @@ struct PluginPlan {
             let programs = files.filter { $0.mode == .worker }.map {
                 (file: $0, AdapterProgram($0.path, files: gateway))
             }
+            try prepare(programs.map { $0.1 })
             AdapterProgram.ask(programs.map { $0.1 })
             for (file, worker) in programs {
                 let name = try worker.adapter().name
@@ -582,14 +616,18 @@ struct ConfigurableAdapter {
         }
     }
 
-    /// One whose program is left out: what it declared last, and what stands for it. Its options are not known.
-    init(absent declaration: AdapterDeclaration, _ adapter: any Adapter, program: AdapterProgram) {
+    /// One whose program is left out: what it declared last, and what stands for it. Its options are not known. `reason`: of one
+    /// that was not asked yet.
+    init(
+        absent declaration: AdapterDeclaration, _ adapter: any Adapter, program: AdapterProgram,
+        because reason: String? = nil
+    ) {
         name = declaration.name
         options = []
         declare = { _, _ in declaration }
         make = { _, _ in adapter }
         (connection, connectionText, workerLog, described) = (nil, nil, nil, nil)
-        (self.program, absence) = (program, program.absence)
+        (self.program, absence) = (program, program.absence ?? reason)
     }
 
     init(_ worker: WorkerPlugin, program: AdapterProgram) {

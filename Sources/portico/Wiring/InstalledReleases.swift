@@ -43,6 +43,8 @@ struct InstalledReleases: Sendable {
         return InstalledReleases(programs, files: files)
     }
 
+    var all: [AdapterProgram] { programs.sorted { $0.key < $1.key }.map(\.value) }
+
     /// As a configuration can name them. `taken`: the names of adapters that are linked or loaded. Blocks its thread.
     func adapters(besides taken: Set<AdapterName>) throws -> [ConfigurableAdapter] {
         AdapterProgram.ask(programs.filter { !taken.contains($0.key) }.map(\.value))

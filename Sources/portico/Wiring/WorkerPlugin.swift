@@ -26,16 +26,18 @@ struct WorkerPlugin: Sendable {
     private let files: GatewayFiles
     private var folders: WorkerFolders { WorkerFolders(files.data) }
 
-    /// Starts the program, asks for its name, and ends it. Blocks its thread. `files`: what it may not read; the program's own
-    /// folder is below the data directory.
-    init(_ path: String, files: GatewayFiles) throws {
-        self = try Self.blocking { try await Self.asking(path, files: files) }
+    /// Starts the program with these settings, asks for its name, and ends it. Blocks its thread. `hint`: what the operator can
+    /// change where it does not answer; `files`: what it may not read; the program's own folder is below the data directory.
+    init(_ path: String, _ settings: WorkerSettings, hint: String, files: GatewayFiles) throws {
+        self = try Self.blocking { try await Self.asking(path, settings, hint: hint, files: files) }
     }
 
-    /// As ``init(_:files:)``, for a task.
-    static func asking(_ source: String, files: GatewayFiles) async throws -> WorkerPlugin {
+    /// As ``init(_:_:hint:files:)``, for a task.
+    static func asking(
+        _ source: String, _ settings: WorkerSettings, hint: String, files: GatewayFiles
+    ) async throws -> WorkerPlugin {
         let path = try PluginHost().checkProgram(source)
-        let (name, options) = try await asking(path, WorkerSettings(), files) { ($0.greeting.name, $0.options) }
+        let (name, options) = try await asking(path, settings, files, hint: hint) { ($0.greeting.name, $0.options) }
         return WorkerPlugin(name: name, options: options, path: path, source: source, files: files)
     }
 
@@ -49,7 +51,7 @@ struct WorkerPlugin: Sendable {
     func describe(_ configuration: AdapterConfiguration, _ settings: WorkerSettings) throws -> WorkerDescription {
         let (path, files) = (path, files)
         let description = try Self.blocking {
-            try await Self.asking(path, settings, files) { try await $0.describe(configuration) }
+            try await Self.asking(path, settings, files, hint: nil) { try await $0.describe(configuration) }
         }
         guard description.declaration.name == name else {
             throw CommandError(
@@ -92,7 +94,7 @@ struct WorkerPlugin: Sendable {
 
     /// Runs the program for as long as `body` asks it, in a folder that is removed when its process has ended.
     private static func asking<Answer: Sendable>(
-        _ path: String, _ settings: WorkerSettings, _ files: GatewayFiles,
+        _ path: String, _ settings: WorkerSettings, _ files: GatewayFiles, hint: String?,
         _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
     ) async throws -> Answer {
         let folder = FileManager.default.temporaryDirectory.appending(path: "portico-plugin-\(UUID())").path
@@ -100,7 +102,7 @@ struct WorkerPlugin: Sendable {
             let process = try await WorkerProcesses.shared.start(
                 settings.program(path, folder: folder, files: files), log: .discarding)
             do {
-                let answer = try await asking(path, process, body)
+                let answer = try await asking(path, process, hint: hint, body)
                 await remove(folder, of: process)
                 return answer
             } catch {
@@ -114,7 +116,7 @@ struct WorkerPlugin: Sendable {
 
     /// Kills the process.
     private static func asking<Answer: Sendable>(
-        _ path: String, _ process: WorkerProcess,
+        _ path: String, _ process: WorkerProcess, hint: String?,
         _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
     ) async throws -> Answer {
         defer { process.kill() }
@@ -143,7 +145,8 @@ struct WorkerPlugin: Sendable {
             }
             _ = await process.exited()
             killing.cancel()
-            throw CommandError("plugin \(path): \(reason(ended.end, process))")
+            let hint = ended.end.isOfItsRun ? hint.map { " (\($0))" } ?? "" : ""
+            throw CommandError("plugin \(path): \(reason(ended.end, process))\(hint)")
         }
     }
 
@@ -193,6 +196,16 @@ struct WorkerPlugin: Sendable {
                 throw CommandError("The adapter's program was not asked.")
             }
             return try result.get()
+        }
+    }
+}
+
+extension WorkerEnd {
+    /// Whether other settings of its run may keep it from ending so.
+    fileprivate var isOfItsRun: Bool {
+        switch self {
+        case .closed, .disconnected, .handshakeTimeout: true
+        case .versionRefused, .protocolViolation: false
         }
     }
 }

@@ -14,6 +14,8 @@ sys.path.insert(0, str(FOLDER))
 import cbor  # noqa: E402  It lies beside this file.
 
 BEHAVIOUR = json.loads((FOLDER / "behaviour.json").read_text())
+if "reads" in BEHAVIOUR:
+    pathlib.Path(BEHAVIOUR["reads"]).read_text()
 NAME = BEHAVIOUR.get("adapter", "tasks")
 SHAPES = {"text": {"string": [0, 200]}, "number": {"integer": [-1000, 1000]}}
 
