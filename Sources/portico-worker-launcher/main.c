@@ -199,7 +199,10 @@ static void read_interpreter(const char *program, char *interpreter) {
     char *start = line + 2 + strspn(line + 2, " \t");
     start[strcspn(start, " \t\n\r")] = 0;
     strcpy(interpreter, start);
-    // `env` would be a second execution, which is refused.
+}
+
+// `env` would be a second execution, which is refused.
+static void refuse_env(const char *program, const char *interpreter) {
     if (strcmp(interpreter, "/usr/bin/env") == 0 || strcmp(interpreter, "/bin/env") == 0)
         refuse("%s names its interpreter by env; name it by its path, as in #!/usr/bin/python3", program);
 }
@@ -216,6 +219,7 @@ static void judge(const struct options *options, const char *what, struct sandbo
 static void restrict_files(const struct options *options) {
     char interpreter[INTERPRETER_LINE + 1];
     read_interpreter(options->program[0], interpreter);
+    refuse_env(options->program[0], interpreter);
     const char *program_files[] = {options->program[0], interpreter, NULL};
     judge(
         options, "files",
@@ -242,6 +246,12 @@ int main(int count, char **arguments) {
     limit(RLIMIT_NPROC, "processes", options.processes);
     execv(options.program[0], options.program);
     int reason = errno;
-    warn("%s cannot be executed: %s", options.program[0], strerror(reason));
+    char interpreter[INTERPRETER_LINE + 1];
+    read_interpreter(options.program[0], interpreter);
+    // The kernel answers for the interpreter as for the program.
+    if (interpreter[0] != 0)
+        warn("%s cannot be executed by %s: %s", options.program[0], interpreter, strerror(reason));
+    else
+        warn("%s cannot be executed: %s", options.program[0], strerror(reason));
     _exit(127);
 }

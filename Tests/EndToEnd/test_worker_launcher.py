@@ -133,6 +133,20 @@ class Launcher(unittest.TestCase):
                     said = f"portico-worker-launcher: {line}\n" if line else ""
                     self.assertEqual((ran.returncode, ran.stderr), (status, said))
 
+    def test_a_missing_interpreter_is_named(self):
+        script = self.folder / "program/adapter"
+        script.write_text("#!/usr/bin/no-such-runtime --fast\n")
+        script.chmod(0o700)
+        for sandbox in ["warn", "off"]:
+            host, worker = socket.socketpair()
+            with host, worker:
+                ran = subprocess.run(
+                    [LAUNCHER, "--parent", str(os.getpid()), "--folder", self.folder / "own", "--sandbox", sandbox, "--", script],
+                    stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, close_fds=False,
+                    preexec_fn=lambda: os.dup2(worker.fileno(), 3))
+            self.assertEqual(ran.returncode, 127)
+            self.assertIn(f"{script} cannot be executed by /usr/bin/no-such-runtime: No such file or directory", ran.stderr)
+
     def test_public_certificates_are_readable_and_private_keys_are_not(self):
         script = self.folder / "program/adapter"
         script.write_text(
