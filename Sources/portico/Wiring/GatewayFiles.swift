@@ -5,7 +5,7 @@ import HostConfiguration
 struct GatewayFiles: Sendable {
     /// The data directory.
     let data: String
-    private let places: [ResolvedPath]
+    private let paths: [ResolvedPath]
     private let directory: ResolvedPath
     private let store: ResolvedPath
     /// Below it each version has a folder of its own.
@@ -15,7 +15,7 @@ struct GatewayFiles: Sendable {
     init(data: String, directory: String, store: String) {
         self.data = data
         self.directory = ResolvedPath(directory)
-        places = [ResolvedPath(data), self.directory]
+        paths = [ResolvedPath(data), self.directory]
         self.store = ResolvedPath(
             URL(fileURLWithPath: store, relativeTo: URL(fileURLWithPath: data, isDirectory: true)).path)
         installed = ResolvedPath("\(data)/\(InstalledReleases.folderName)")
@@ -28,26 +28,26 @@ struct GatewayFiles: Sendable {
 
     /// Whether some of them are in a folder, or a file is one of them.
     func overlap(_ file: ResolvedPath) -> Bool {
-        places.contains { $0.overlaps(file) } || file.contains(store) || file.isBeside(store)
+        paths.contains { $0.overlaps(file) } || file.contains(store) || file.isBeside(store)
     }
 
     /// Whether a program may read the folder that it lies in.
     func isReadable(programFolder folder: String) -> Bool {
-        let place = ResolvedPath(folder)
-        return isOfPackage(place) || !overlap(place) && !Self.areKernels(place)
+        let resolved = ResolvedPath(folder)
+        return isOfPackage(resolved) || !overlap(resolved) && !Self.areKernels(resolved)
     }
 
     /// Whether a program may read the folder of its libraries, which may lie in the configuration's folder with the program.
     func isReadable(libraryFolder folder: String) -> Bool {
-        let place = ResolvedPath(folder)
-        let isBesideProgram = directory.contains(place) && place != directory && !place.contains(ResolvedPath(data))
-        return isOfPackage(place)
-            || !Self.areKernels(place) && !place.contains(store)
-                && (isBesideProgram || !overlap(place))
+        let resolved = ResolvedPath(folder)
+        let isBesideProgram = directory.contains(resolved) && resolved != directory && !resolved.contains(ResolvedPath(data))
+        return isOfPackage(resolved)
+            || !Self.areKernels(resolved) && !resolved.contains(store)
+                && (isBesideProgram || !overlap(resolved))
     }
 
     /// `NAME/versions/VERSION` and what is below it.
-    private func isOfPackage(_ place: ResolvedPath) -> Bool { installed.depth(of: place).map { $0 >= 3 } ?? false }
+    private func isOfPackage(_ resolved: ResolvedPath) -> Bool { installed.depth(of: resolved).map { $0 >= 3 } ?? false }
 }
 
 /// An absolute path without symbolic links, by its parts.
