@@ -127,7 +127,8 @@ package struct MirrorRefresh: Sendable {
                 throw MirrorRefusal(.unexpected, "the answers have more than \(Self.mostRemovals) removals")
             }
             let records = rows.read(page.rows)
-            try await replacement.stage(records.rows, keeping: records.kept, retaining: records.retained)
+            try await replacement.stage(
+                records.rows, keeping: records.kept, StagedFields(retained: records.retained))
             lastCursor = page.cursor ?? lastCursor
             guard let next = page.next else { break }
             guard next != request.page else { throw MirrorRefusal(.unexpected, "a page leads to itself") }

@@ -44,12 +44,14 @@ final class MirrorFixture: Sendable {
         try await store.install([collection])
     }
 
-    /// Runs the mirror for as long as the body takes.
-    func withMirror<Result: Sendable>(_ body: @Sendable (Mirror) async throws -> Result) async throws -> Result {
+    /// Runs the mirror for as long as the body takes. `declared`: what the adapter declares; nil: ``collection``.
+    func withMirror<Result: Sendable>(
+        of declared: CollectionDeclaration? = nil, _ body: @Sendable (Mirror) async throws -> Result
+    ) async throws -> Result {
         let stored = try await store.withReadSnapshot { [id = collection.id] in try $0.mirrorState(of: id) }
         let mirror = Mirror(
-            MirrorSource("people", of: "hr", settings: settings), of: collection, stored: stored, in: store,
-            clock: clock, random: { 0.5 }, log: Log { line in self.lines.withLock { $0.append(line) } },
+            MirrorSource("people", of: "hr", settings: settings), of: declared ?? collection, stored: stored,
+            in: store, clock: clock, random: { 0.5 }, log: Log { line in self.lines.withLock { $0.append(line) } },
             read: { try self.page($0) })
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await mirror.run() }
