@@ -2,6 +2,7 @@ import AdapterKit
 import MemoryStore
 import MirrorEngine
 import RecordStorage
+import Synchronization
 import Testing
 
 /// Mirrors whose entity is declared otherwise than in the store, or than at the last refresh, as while adapters are deployed.
@@ -42,6 +43,66 @@ import Testing
         #expect(same?["carrier"] == "post")
         #expect(changed?["name"] == "another" && changed?["carrier"] == "post")
         #expect(try await person("new", fixture)?["carrier"] == "none")
+    }
+
+    @Test func `values of a field that is new hold no refresh back`() async throws {
+        let fixture = try await MirrorFixture()
+        tell(fixture)
+        try await fixture.withMirror { _ = try await $0.read() }
+        try await fixture.store.install([Self.extended])
+        tell(fixture, carrier: "post")
+        try await fixture.withMirror(of: Self.extended) { mirror in
+            guard case .done(let summary) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            #expect(summary.updated == 30)
+            #expect(mirror.status.word == "good")
+            // It is not new any more.
+            tell(fixture, carrier: "rail")
+            guard case .held(let held) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            #expect(held.reason == .share(changed: 30, of: 30))
+        }
+    }
+
+    @Test func `a lie in the fields of before is held back with values of a new field, also after a restart`()
+        async throws
+    {
+        let fixture = try await MirrorFixture()
+        tell(fixture)
+        try await fixture.withMirror { _ = try await $0.read() }
+        try await fixture.store.install([Self.extended])
+        for _ in 0..<2 {
+            try await fixture.withMirror(of: Self.extended) { mirror in
+                tell(fixture, carrier: "post")
+                fixture.answer.withLock { for index in 0..<20 { $0.rows[index]["name"] = "nobody" } }
+                guard case .held(let held) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+                #expect(held.reason == .share(changed: 20, of: 30))
+                #expect(held.detail == "20 changed and 0 deleted of 30")
+            }
+        }
+        tell(fixture, carrier: "post")
+        try await fixture.withMirror(of: Self.extended) { mirror in
+            guard case .done = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+        }
+        #expect(try await person("p0", fixture)?["carrier"] == "post")
+    }
+
+    @Test func `a field that is new has every row of a source of increments fetched`() async throws {
+        let fixture = try await MirrorFixture()
+        let asked = Mutex<[String?]>([])
+        func refresh(_ collection: CollectionDeclaration, since known: MirrorState) async throws -> MirrorState {
+            let refresh = MirrorRefresh(
+                collection: collection, source: MirrorSource("people", of: "hr", reading: .increments),
+                beginReplacement: { try await fixture.store.beginReplacement(of: $0) },
+                read: { request in
+                    asked.withLock { $0.append(request.since) }
+                    return MirrorPage([["id": "a", "name": "A"]], cursor: "1")
+                }, clock: fixture.clock)
+            guard case .done(_, let state) = try await refresh.run(since: known) else { throw Unexpected() }
+            return MirrorState(state.stored)
+        }
+        var state = try await refresh(fixture.collection, since: MirrorState())
+        try await fixture.store.install([Self.extended])
+        for _ in 0..<2 { state = try await refresh(Self.extended, since: state) }
+        #expect(asked.withLock { $0 } == [nil, nil, "1"])
     }
 
     @Test func `a refresh that ends because another mirror takes its place is no failure`() async throws {
