@@ -171,12 +171,15 @@ public final class Mirror: Sendable {
     }
 
     private func unavailable(_ cause: String?) -> PorticoError {
-        PorticoError(
+        let silent = cause == Self.adapterIsUnavailable ? "The adapter" : "The system \(source.upstream)"
+        return PorticoError(
             .adapterUnavailable,
-            "The system \(source.upstream) does not answer, and what is known of its \(id.entity) is too old or nothing.",
+            "\(silent) does not answer, and what is known of its \(id.entity) is too old or nothing.",
             retryAfter: 5, logDetail: cause)
     }
 
+    /// Why rows are not younger where the other system was not asked.
+    static let adapterIsUnavailable = "adapter-unavailable"
     private static let stopped = RefreshOutcome.failed(.adapterUnavailable, detail: "the gateway stops")
     private static let nothingHeld = PorticoError(.recordNotFound, "No refresh is held back that could be released.")
 }
@@ -427,6 +430,7 @@ extension MirrorMachine {
         case nil: return nil
         case .upstreamTimeout, .deadlineExceeded: return "upstream-timeout"
         case .storeFull, .storeUnavailable: return "store-unavailable"
+        case .adapterUnavailable: return Mirror.adapterIsUnavailable
         default: return "upstream-failed"
         }
     }

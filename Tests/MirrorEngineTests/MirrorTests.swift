@@ -199,6 +199,24 @@ final class MirrorFixture: Sendable {
         }
     }
 
+    @Test func `rows that are not fresh because the adapter is not available say so, and do not blame the system`()
+        async throws
+    {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a"])
+        try await fixture.withMirror { mirror in
+            _ = try await mirror.read()
+            fixture.tell(["a"], failure: PorticoError(.adapterUnavailable, "The adapter is not available."))
+            fixture.clock.advance(1_000)
+            let status = try await mirror.read().cacheStatus
+            #expect(status == "portico; fwd=stale; detail=adapter-unavailable")
+            fixture.clock.advance(8 * 86_400)
+            let error = await #expect(throws: PorticoError.self) { _ = try await mirror.read() }
+            #expect(
+                error?.code == .adapterUnavailable && error?.message.contains("hr") == false, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func `an empty list is held back, released by an operator, and ended by the next good one`() async throws {
         let fixture = try await MirrorFixture()
         let names = (0..<30).map { "p\($0)" }
