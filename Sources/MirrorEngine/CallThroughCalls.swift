@@ -292,7 +292,8 @@ extension CallThroughCalls {
                 switch error.code {
                 case .loginRequired where hasOwner, .accessDenied where hasOwner: self = .denied(error)
                 case .upstreamTimeout, .deadlineExceeded: self = .failed(token: "upstream-timeout", detail: detail)
-                case .upstreamFailed, .overloaded, .adapterUnavailable, .serverInternal:
+                case .adapterUnavailable: self = .failed(token: Mirror.adapterIsUnavailable, detail: detail)
+                case .upstreamFailed, .overloaded, .serverInternal:
                     self = .failed(token: "upstream-failed", detail: detail)
                 default: self = .refused(error)
                 }

@@ -138,7 +138,7 @@ public final class Mirror: Sendable {
     public func refreshNow(by trigger: RefreshTrigger) async -> RefreshOutcome {
         if let successor { return await successor.refreshNow(by: trigger) }
         let now = clock.now()
-        return await withCheckedContinuation { caller in
+        let outcome = await withCheckedContinuation { caller in
             let isStopped = state.withLock { state in
                 guard !state.isStopped else { return true }
                 state.next.append(caller)
@@ -147,6 +147,8 @@ public final class Mirror: Sendable {
             }
             if isStopped { caller.resume(returning: Self.stopped) } else { pause.interrupt() }
         }
+        guard outcome == Self.stopped, let successor else { return outcome }
+        return await successor.refreshNow(by: trigger)
     }
 
     /// Makes the refresh that is held back take effect. Throws `record.notFound` where none is that could.
@@ -169,12 +171,15 @@ public final class Mirror: Sendable {
     }
 
     private func unavailable(_ cause: String?) -> PorticoError {
-        PorticoError(
+        let silent = cause == Self.adapterIsUnavailable ? "The adapter" : "The system \(source.upstream)"
+        return PorticoError(
             .adapterUnavailable,
-            "The system \(source.upstream) does not answer, and what is known of its \(id.entity) is too old or nothing.",
+            "\(silent) does not answer, and what is known of its \(id.entity) is too old or nothing.",
             retryAfter: 5, logDetail: cause)
     }
 
+    /// Why rows are not younger where the other system was not asked.
+    static let adapterIsUnavailable = "adapter-unavailable"
     private static let stopped = RefreshOutcome.failed(.adapterUnavailable, detail: "the gateway stops")
     private static let nothingHeld = PorticoError(.recordNotFound, "No refresh is held back that could be released.")
 }
@@ -214,6 +219,9 @@ extension Mirror {
                 outcome = .held(reason)
                 held = snapshot
             }
+        } catch  where Task.isCancelled {
+            // It ends with the gateway, or because another mirror takes its place; ``stop()`` answers who waits.
+            return state.withLock { $0.machine.abandon() }
         } catch let refusal as MirrorRefusal {
             outcome = .held(HeldRefresh(.answer(refusal.kind), detail: refusal.detail, time: clock.now()))
         } catch {
@@ -422,6 +430,7 @@ extension MirrorMachine {
         case nil: return nil
         case .upstreamTimeout, .deadlineExceeded: return "upstream-timeout"
         case .storeFull, .storeUnavailable: return "store-unavailable"
+        case .adapterUnavailable: return Mirror.adapterIsUnavailable
         default: return "upstream-failed"
         }
     }

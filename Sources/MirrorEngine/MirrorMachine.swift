@@ -235,6 +235,9 @@ public struct MirrorMachine: Sendable {
         }
     }
 
+    /// The refresh ends without a result, with the task that makes it.
+    public mutating func abandon() { running = nil }
+
     private mutating func pause(from now: WireDate, _ random: Double) {
         let end = now.adding(Self.backoff.seconds(after: failures, random: random))
         failures += 1

@@ -76,7 +76,9 @@ package struct MirrorRefresh: Sendable {
     }
 
     private func attempt(since known: MirrorState) async throws -> Result {
-        guard source.reading == .increments, let cursor = known.cursor else { return try await runWhole(known) }
+        // Rows that have not changed have values of a new field too.
+        guard source.reading == .increments, let cursor = known.cursor, known.added(in: collection.entity).isEmpty
+        else { return try await runWhole(known) }
         do {
             return try await run(since: cursor, known)
         } catch let error as PorticoError where error.code == .fetchAgain {
@@ -116,6 +118,7 @@ package struct MirrorRefresh: Sendable {
         var request = MirrorRequest(source.entity, since: cursor, deadline: Self.pageDeadline)
         var use = RefreshUse(limits, since: began)
         var lastCursor = cursor
+        let added = known.added(in: collection.entity)
         var age = Duration.zero
         while true {
             try Task.checkCancellation()
@@ -127,7 +130,8 @@ package struct MirrorRefresh: Sendable {
                 throw MirrorRefusal(.unexpected, "the answers have more than \(Self.mostRemovals) removals")
             }
             let records = rows.read(page.rows)
-            try await replacement.stage(records.rows, keeping: records.kept, retaining: records.retained)
+            try await replacement.stage(
+                records.rows, keeping: records.kept, StagedFields(retained: records.retained, added: added))
             lastCursor = page.cursor ?? lastCursor
             guard let next = page.next else { break }
             guard next != request.page else { throw MirrorRefusal(.unexpected, "a page leads to itself") }
@@ -139,6 +143,7 @@ package struct MirrorRefresh: Sendable {
         var state = known
         state.asOf = began.adding(-(age / .seconds(1)))
         state.cursor = lastCursor
+        state.declared = Set(collection.entity.fields.map(\.name.text))
         // A snapshot without rows has no fields to go by.
         if use.rows > 0 {
             state.drifts = rows.drifts
@@ -162,9 +167,10 @@ package struct MirrorRefresh: Sendable {
         var summary = RefreshSummary(asOf: state.asOf ?? began, began: began, cursor: state.cursor)
         summary.refused = rows.refused
         summary.repeated = difference.repeated
-        let changed = difference.updated + difference.deleted
-        if let reason = currentGuard().refusal(changed: changed, of: difference.known) {
-            let detail = "\(difference.updated) changed and \(difference.deleted) deleted of \(difference.known)"
+        // Every row may get a value of a field that is new.
+        let changed = difference.updated - difference.extended
+        if let reason = currentGuard().refusal(changed: changed + difference.deleted, of: difference.known) {
+            let detail = "\(changed) changed and \(difference.deleted) deleted of \(difference.known)"
             summary.take(difference)
             return .held(
                 HeldRefresh(reason, detail: detail, time: clock.now()),

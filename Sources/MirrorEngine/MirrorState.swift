@@ -9,6 +9,8 @@ public struct MirrorState: Sendable, Equatable {
     public var cursor: String?
     /// The fields that the other system's rows had.
     public var fields: Set<String> = []
+    /// The fields that the entity had at the last refresh; nil: that was not stored then.
+    public var declared: Set<String>?
     /// What was reported as not being as it was.
     public var drifts: Set<FieldDrift> = []
 
@@ -20,7 +22,15 @@ public struct MirrorState: Sendable, Equatable {
         asOf = stored?[MirrorStateField.asOf]?.dateValue
         cursor = stored?["cursor"]?.stringValue
         fields = Set((stored?["fields"]?.arrayValue ?? []).compactMap(\.stringValue))
+        declared = stored?["declared"]?.arrayValue.map { Set($0.compactMap(\.stringValue)) }
         drifts = Set((stored?["drifts"]?.arrayValue ?? []).compactMap(\.stringValue).compactMap(FieldDrift.init))
+    }
+
+    /// The fields of an entity that had not been declared at the last refresh: no record has a value of the other system
+    /// in them. Empty where there was no refresh, or it is not known what was declared then.
+    public func added(in entity: Entity) -> Set<FieldName> {
+        guard let declared else { return [] }
+        return Set(entity.fields.map(\.name).filter { !declared.contains($0.text) })
     }
 
     /// As the store keeps it.
@@ -29,6 +39,7 @@ public struct MirrorState: Sendable, Equatable {
             "fields": .array(fields.sorted().map { .string($0) }),
             "drifts": .array(drifts.sorted().map { .string($0.description) }),
         ]
+        if let declared { stored["declared"] = .array(declared.sorted().map { .string($0) }) }
         if let asOf { stored[MirrorStateField.asOf] = .date(asOf) }
         if let cursor { stored["cursor"] = .string(cursor) }
         return stored

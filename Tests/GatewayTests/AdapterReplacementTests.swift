@@ -150,6 +150,21 @@ import Testing
         #expect((served.adapter as? Probe)?.name == "one" && served.status.isRunning)
     }
 
+    @Test func `what an instance does not answer any more is read from the one that has taken its place`() async throws
+    {
+        let served = served(Probe(name: "one", calls: calls))
+        func read(replacing: Bool) async throws -> String? {
+            try await served.instance.read { adapter in
+                let name = (adapter as? Probe)?.name
+                guard name == "one" else { return name }
+                if replacing { _ = served.instance.replace(with: Probe(name: "other", calls: calls), isStarted: true) }
+                throw Failure()
+            }
+        }
+        await #expect(throws: Failure.self) { try await read(replacing: false) }
+        #expect(try await read(replacing: true) == "other")
+    }
+
     @Test func `parts are the same whoever may read them and however often they are fetched`() {
         func declaration(
             readers: Access?, freshFor: Duration, upstream: UpstreamName = "hr", writing: MirrorSource.Writing = .none

@@ -79,6 +79,19 @@ import Testing
         #expect(elsewhere.status == 404)
     }
 
+    @Test func `a mirror that takes no changes is described as written by nobody`() {
+        let names: [EntityName] = ["shown", "written", "own"]
+        let entities = names.map { name in
+            Entity(name, summary: "", key: EntityKey("id"), fields: [Field("id", .string)])
+        }
+        let declaration = AdapterDeclaration(
+            name: "probe", title: "Probe", summary: "", version: "1", entities: entities,
+            mirrors: [
+                MirrorSource("shown", of: "hr"), MirrorSource("written", of: "hr", writing: .through),
+            ])
+        #expect(entities.map { declaration.writeRule(of: $0).value } == ["nobody", "everyone", "everyone"])
+    }
+
     @Test func `an adapter's process is described with its crashes, and counts as failed where it does not serve`()
         async throws
     {

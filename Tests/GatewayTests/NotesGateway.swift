@@ -205,7 +205,8 @@ struct NotesAdapter: Adapter {
             Operation(
                 "fail", summary: "Fails.", effect: .reads,
                 input: ObjectShape(
-                    "Failure", members: [Member("kind", .choice(["upstream", "defect", "internal", "code"]))]),
+                    "Failure",
+                    members: [Member("kind", .choice(["upstream", "refusal", "defect", "internal", "code"]))]),
                 output: .bool),
             Operation(
                 "titles", summary: "The titles of the caller's notes.", effect: .reads, output: .list(of: .string),
@@ -247,6 +248,7 @@ struct NotesAdapter: Adapter {
         case "fail":
             switch call.input["kind"]?.stringValue {
             case "upstream": throw PorticoError(.upstreamFailed, "The system is not there.", retryAfter: 7)
+            case "refusal": throw MirrorRefusal(.loginPage, "a login page")
             case "defect": throw CocoaError(.coderInvalidValue)
             case "internal": throw PorticoError(.serverInternal, "The collection a/b is not installed.", target: "kind")
             default: throw PorticoError(.recordConflict, "This is in the way.", target: "kind")
@@ -259,6 +261,7 @@ struct NotesAdapter: Adapter {
         guard request.method == "GET" else {
             return MountResponse(201, headers: ["Content-Type": "text/plain"], body: request.body)
         }
+        if request.target == "/files/refusal" { throw MirrorRefusal(.malformed, "half a document") }
         // What an answer's head must not decide.
         let framing: MountHeaders = [
             "Content-Length": "2", "Connection": "close", "Keep-Alive": "timeout=1", "Date": "never",

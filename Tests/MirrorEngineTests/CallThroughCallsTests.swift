@@ -107,6 +107,10 @@ private final class Gate: Sendable {
             #expect(refused.text == "x")
             let late = try await fixture.ask { throw UpstreamFailure(.timedOut, of: "hr") }
             #expect(late.cacheStatus == "portico; fwd=stale; detail=upstream-timeout")
+            let dead = try await fixture.ask {
+                throw PorticoError(.adapterUnavailable, "The adapter is not available.")
+            }
+            #expect(dead.cacheStatus == "portico; fwd=stale; detail=adapter-unavailable")
             let error = await #expect(throws: PorticoError.self) { try await fixture.ask("b") { throw Self.down } }
             #expect(error?.code == .adapterUnavailable)
             #expect(error?.message.contains("hr") == true)

@@ -44,12 +44,14 @@ final class MirrorFixture: Sendable {
         try await store.install([collection])
     }
 
-    /// Runs the mirror for as long as the body takes.
-    func withMirror<Result: Sendable>(_ body: @Sendable (Mirror) async throws -> Result) async throws -> Result {
+    /// Runs the mirror for as long as the body takes. `declared`: what the adapter declares; nil: ``collection``.
+    func withMirror<Result: Sendable>(
+        of declared: CollectionDeclaration? = nil, _ body: @Sendable (Mirror) async throws -> Result
+    ) async throws -> Result {
         let stored = try await store.withReadSnapshot { [id = collection.id] in try $0.mirrorState(of: id) }
         let mirror = Mirror(
-            MirrorSource("people", of: "hr", settings: settings), of: collection, stored: stored, in: store,
-            clock: clock, random: { 0.5 }, log: Log { line in self.lines.withLock { $0.append(line) } },
+            MirrorSource("people", of: "hr", settings: settings), of: declared ?? collection, stored: stored,
+            in: store, clock: clock, random: { 0.5 }, log: Log { line in self.lines.withLock { $0.append(line) } },
             read: { try self.page($0) })
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await mirror.run() }
@@ -194,6 +196,24 @@ final class MirrorFixture: Sendable {
             fixture.clock.advance(10)
             let seconds = try await mirror.read().seconds
             #expect(seconds == 0)
+        }
+    }
+
+    @Test func `rows that are not fresh because the adapter is not available say so, and do not blame the system`()
+        async throws
+    {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a"])
+        try await fixture.withMirror { mirror in
+            _ = try await mirror.read()
+            fixture.tell(["a"], failure: PorticoError(.adapterUnavailable, "The adapter is not available."))
+            fixture.clock.advance(1_000)
+            let status = try await mirror.read().cacheStatus
+            #expect(status == "portico; fwd=stale; detail=adapter-unavailable")
+            fixture.clock.advance(8 * 86_400)
+            let error = await #expect(throws: PorticoError.self) { _ = try await mirror.read() }
+            #expect(
+                error?.code == .adapterUnavailable && error?.message.contains("hr") == false, "\(error?.message ?? "")")
         }
     }
 

@@ -46,6 +46,17 @@ import WorkerTesting
     }
 
     @Test(arguments: [0, 1])
+    func `throws that a document of another system cannot be used, which the gateway maps`(mode: Int) async throws {
+        let host = try await host(mode)
+        await #expect(throws: MirrorRefusal(.malformed, "half a document")) {
+            try await host.call("fail", ["text": "refused"])
+        }
+        await #expect(throws: MirrorRefusal(.malformed, "half a document")) {
+            _ = try await host.adapter.handle(host.mounted("GET", "/files/refused", []))
+        }
+    }
+
+    @Test(arguments: [0, 1])
     func `reads and writes records with its caller's rights`(mode: Int) async throws {
         let host = try await host(mode)
         let written = try await host.value("write", ["text": "mine"])

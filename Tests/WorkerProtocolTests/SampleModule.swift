@@ -126,6 +126,7 @@ actor SampleAdapter: Adapter {
         switch action {
         case .echo: return .dictionary(call.input)
         case .fail:
+            if text == "refused" { throw MirrorRefusal(.malformed, "half a document") }
             throw PorticoError(.recordConflict, "no", target: text, retryAfter: 3, logDetail: "detail")
         case .oddly: throw Odd()
         case .wait:
@@ -230,6 +231,7 @@ actor SampleAdapter: Adapter {
 
     func handle(_ request: MountRequest) async throws -> MountResponse {
         if request.target == "/files/error" { throw PorticoError(.recordNotFound, "There is no such file.") }
+        if request.target == "/files/refused" { throw MirrorRefusal(.malformed, "half a document") }
         if request.method == "POST" {
             return MountResponse(
                 201, headers: ["X-Size": "\(request.body.count)", "X-Name": request.headers["X-Name"] ?? ""],

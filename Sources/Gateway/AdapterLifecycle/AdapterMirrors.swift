@@ -46,7 +46,7 @@ public struct MirrorSetup: Sendable {
                 },
                 readBack: { id in
                     try status.requireRunning()
-                    return try await adapter.current.readMirror(source.entity, id)
+                    return try await adapter.read { try await $0.readMirror(source.entity, id) }
                 })
         }
     }
@@ -63,7 +63,7 @@ public struct MirrorSetup: Sendable {
                 writes: writes.first { $0.id == collection.id }, clock: clock, log: log,
                 read: { request in
                     try status.requireRunning()
-                    return try await adapter.current.readMirror(request)
+                    return try await adapter.read { try await $0.readMirror(request) }
                 })
         }
     }
@@ -81,7 +81,7 @@ extension MirrorSetup {
                 log: log,
                 read: { request in
                     try status.requireRunning()
-                    return try await adapter.current.readMirror(request)
+                    return try await adapter.read { try await $0.readMirror(request) }
                 })
             return AdapterCallerMirror(mirror: mirror, owners: AnswerOwners(mirror.calls) { mirror.forget($0) })
         }

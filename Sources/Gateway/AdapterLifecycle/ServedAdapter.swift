@@ -132,6 +132,16 @@ final class AdapterInstance: Sendable {
         if !isCurrent { await adapter.stop() }
     }
 
+    /// Reads by the current instance. Where that fails and another instance has taken its place meanwhile, by that one.
+    func read<Result>(_ body: (any Adapter) async throws -> Result) async throws -> Result {
+        let (adapter, number) = state.withLock { ($0.adapter, $0.number) }
+        do { return try await body(adapter) } catch {
+            let (other, otherNumber) = state.withLock { ($0.adapter, $0.number) }
+            guard otherNumber != number, !Task.isCancelled else { throw error }
+            return try await body(other)
+        }
+    }
+
     /// Returns the instance before.
     func replace(with adapter: any Adapter, isStarted: Bool) -> any Adapter {
         state.withLock { state in

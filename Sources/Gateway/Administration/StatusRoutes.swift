@@ -153,7 +153,7 @@ struct StatusRoutes: Sendable {
         [
             "name": .string(entity.name.text), "summary": .string(entity.summary),
             "key": .string(entity.key.field.text),
-            "rows": ["read": entity.rows.read.value, "write": entity.rows.write.value],
+            "rows": ["read": entity.rows.read.value, "write": served.declaration.writeRule(of: entity).value],
             "exposed": .bool(entity.exposure == .resource),
             "mirrorOf": served.declaration.mirror(of: entity.name).map { .string($0.upstream.text) } ?? .null,
             "fields": .array(entity.fields.map { .string($0.name.text) }),
@@ -172,6 +172,14 @@ struct StatusRoutes: Sendable {
             "audience": operation.audience == .callers ? "callers" : "operators",
             "paths": .array(paths),
         ]
+    }
+}
+
+extension AdapterDeclaration {
+    /// Who may write an entity's records. No caller may where they mirror another system that gets no changes.
+    func writeRule(of entity: Entity) -> RowRule {
+        guard let mirror = mirror(of: entity.name), mirror.writing == .none else { return entity.rows.write }
+        return .nobody
     }
 }
 

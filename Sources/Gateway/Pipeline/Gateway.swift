@@ -431,6 +431,10 @@ extension PorticoError {
             self = known
         } else if let failure = error as? UpstreamFailure {
             self = failure.asError
+        } else if let refusal = error as? MirrorRefusal {
+            self.init(
+                .upstreamFailed, "What the other system answered cannot be used.",
+                logDetail: "\(refusal.kind.rawValue): \(refusal.detail)")
         } else if error is CancellationError {
             self.init(.deadlineExceeded, "The request took too long.")
         } else {

@@ -34,9 +34,9 @@ final class FaultInjectingReplacement: RecordReplacement {
 
     var start: Revision { inner.start }
 
-    func stage(_ rows: [RecordDraft], keeping: [RecordID], retaining: Set<FieldName>) async throws {
+    func stage(_ rows: [RecordDraft], keeping: [RecordID], _ fields: StagedFields) async throws {
         if await simulation.stagingFails() { throw PorticoError(.storeUnavailable, "The store is busy.") }
-        try await inner.stage(rows, keeping: keeping, retaining: retaining)
+        try await inner.stage(rows, keeping: keeping, fields)
     }
 
     func difference() async throws -> ReplacementDifference { try await inner.difference() }

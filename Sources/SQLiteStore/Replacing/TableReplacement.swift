@@ -44,7 +44,7 @@ final class TableReplacement: RecordReplacement {
         return TableReplacement(tables: tables, parts: parts, start: start, isEmpty: isEmpty)
     }
 
-    func stage(_ rows: [RecordDraft], keeping: [RecordID], retaining: Set<FieldName>) async throws {
+    func stage(_ rows: [RecordDraft], keeping: [RecordID], _ fields: StagedFields) async throws {
         var rest = rows[...]
         var kept = keeping
         repeat {
@@ -57,7 +57,7 @@ final class TableReplacement: RecordReplacement {
                 try changes.undoing {
                     var staging = RowStaging(
                         tables: tables, database: changes.database, start: start, time: changes.now, isEmpty: isEmpty)
-                    for row in piece { try staging.stage(row, retaining) }
+                    for row in piece { try staging.stage(row, fields) }
                     for id in keeping { try staging.keep(id) }
                     return staging.counts
                 }
@@ -65,6 +65,7 @@ final class TableReplacement: RecordReplacement {
             counts.withLock {
                 $0.created += found.created
                 $0.updated += found.updated
+                $0.extended += found.extended
                 $0.repeated += found.repeated
             }
         } while !rest.isEmpty
@@ -159,7 +160,7 @@ private struct RowStaging {
         self.isEmpty = isEmpty
     }
 
-    mutating func stage(_ row: RecordDraft, _ retaining: Set<FieldName>) throws {
+    mutating func stage(_ row: RecordDraft, _ fields: StagedFields) throws {
         guard let id = row.id else { return }
         guard let found = try isEmpty ? nil : tables.record(id, in: tables.layout, on: database) else {
             guard try tables.record(id, in: tables.staged, on: database) == nil else {
@@ -167,10 +168,9 @@ private struct RowStaging {
                 return
             }
             counts.created += 1
-            return try insert(id, row.fields)
+            return try insert(id, tables.layout.entity.completing(row))
         }
-        let merged = tables.layout.entity.merging(
-            row.fields, into: found.record, at: time, retaining: retaining)
+        let merged = tables.layout.entity.merging(row, into: found.record, at: time, fields)
         guard try mark(found, isChanged: merged != nil) else {
             counts.repeated += 1
             return
@@ -178,7 +178,8 @@ private struct RowStaging {
         // Others have changed it since; their change stays.
         guard found.record.revision <= start, let merged else { return }
         counts.updated += 1
-        try insert(id, merged)
+        if merged.isExtended { counts.extended += 1 }
+        try insert(id, merged.fields)
     }
 
     mutating func keep(_ id: RecordID) throws {

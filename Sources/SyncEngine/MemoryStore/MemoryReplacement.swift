@@ -14,7 +14,7 @@ extension MemoryStore: MirrorStore {
 final class MemoryReplacement: RecordReplacement {
     private struct Staged {
         /// The first row of each key, in the order in which they came.
-        var rows: [RecordID: (draft: RecordDraft, retaining: Set<FieldName>)] = [:]
+        var rows: [RecordID: (draft: RecordDraft, fields: StagedFields)] = [:]
         var order: [RecordID] = []
         var kept: Set<RecordID> = []
         var repeated = 0
@@ -31,7 +31,7 @@ final class MemoryReplacement: RecordReplacement {
         self.start = start
     }
 
-    func stage(_ rows: [RecordDraft], keeping: [RecordID], retaining: Set<FieldName>) async throws {
+    func stage(_ rows: [RecordDraft], keeping: [RecordID], _ fields: StagedFields) async throws {
         staged.withLock { staged in
             staged.kept.formUnion(keeping)
             for row in rows {
@@ -40,7 +40,7 @@ final class MemoryReplacement: RecordReplacement {
                     staged.repeated += 1
                     continue
                 }
-                staged.rows[id] = (row, retaining)
+                staged.rows[id] = (row, fields)
                 staged.order.append(id)
             }
         }
@@ -115,16 +115,14 @@ final class MemoryReplacement: RecordReplacement {
             guard let row = staged.rows[id] else { continue }
             guard let known = memory.records[id] else {
                 difference.created += 1
-                steps.append(Step(id: id, before: nil, fields: row.draft.fields))
+                steps.append(Step(id: id, before: nil, fields: memory.entity.completing(row.draft)))
                 continue
             }
             let time = time ?? WireDate(secondsSinceReferenceDate: 0)
-            guard
-                let merged = memory.entity.merging(
-                    row.draft.fields, into: known, at: time, retaining: row.retaining)
-            else { continue }
+            guard let merged = memory.entity.merging(row.draft, into: known, at: time, row.fields) else { continue }
             difference.updated += 1
-            steps.append(Step(id: id, before: known, fields: merged))
+            if merged.isExtended { difference.extended += 1 }
+            steps.append(Step(id: id, before: known, fields: merged.fields))
         }
         return (difference, steps)
     }

@@ -26,10 +26,11 @@ public protocol RecordReplacement: Sendable {
 
     /// Adds rows of the snapshot. A row is unchanged where every value that the server does not give equals the record's:
     /// numbers, instants and texts by what they mean, not by how they are spelled. Of rows with one key the first counts.
+    /// A field that a draft lacks is not declared where it was made, while others serve a declaration that has it: its value
+    /// stays where there is a record, and is its default elsewhere.
     ///
-    /// `keeping`: records that the snapshot has in a form that cannot be taken; they stay as they are. `retaining`: fields
-    /// that the rows do not have, whose values stay where there is a record.
-    func stage(_ rows: [RecordDraft], keeping: [RecordID], retaining: Set<FieldName>) async throws
+    /// `keeping`: records that the snapshot has in a form that cannot be taken; they stay as they are.
+    func stage(_ rows: [RecordDraft], keeping: [RecordID], _ fields: StagedFields) async throws
 
     /// What ``apply(_:)`` would do, as far as others do not change the records meanwhile.
     func difference() async throws -> ReplacementDifference
@@ -41,6 +42,20 @@ public protocol RecordReplacement: Sendable {
     func discard() async throws
 }
 
+/// What is known of the fields of staged rows.
+public struct StagedFields: Sendable, Equatable {
+    /// Fields that the rows do not have, whose values stay where there is a record.
+    public var retained: Set<FieldName>
+    /// Fields that no earlier snapshot had: rows that differ in them alone are counted as ``ReplacementDifference/extended``.
+    public var added: Set<FieldName>
+
+    /// Creates a value. Without arguments: the rows have all fields, and so had earlier ones.
+    public init(retained: Set<FieldName> = [], added: Set<FieldName> = []) {
+        self.retained = retained
+        self.added = added
+    }
+}
+
 /// How a snapshot differs from the records that are there.
 public struct ReplacementDifference: Sendable, Equatable {
     /// The records that are there.
@@ -49,6 +64,8 @@ public struct ReplacementDifference: Sendable, Equatable {
     public var created = 0
     /// Rows that differ from the record of their key.
     public var updated = 0
+    /// Rows of ``updated`` that differ in added fields alone (``StagedFields/added``). Not counted of what was done.
+    public var extended = 0
     /// Records without a row.
     public var deleted = 0
     /// Rows that repeat the key of an earlier one.
@@ -106,33 +123,68 @@ public struct ReplacementResult: Sendable, Equatable {
 extension RecordReplacement {
     /// Adds rows that have all fields.
     public func stage(_ rows: [RecordDraft], keeping: [RecordID]) async throws {
-        try await stage(rows, keeping: keeping, retaining: [])
+        try await stage(rows, keeping: keeping, StagedFields())
     }
+}
+
+/// A record as a row of a snapshot makes it.
+public struct MergedRow: Sendable {
+    /// All fields in declared order.
+    public let fields: WireDictionary
+    /// Whether it differs from the record in added fields alone.
+    public let isExtended: Bool
 }
 
 extension Entity {
     /// A row of a snapshot as the record that is there would be with it: what the server gives stays, but for the time of
-    /// the change, and so do retained fields. Nil where nothing differs. Both have all fields in declared order.
+    /// the change, and so do retained fields and those that the draft lacks. Nil where nothing differs. The record has all
+    /// fields in declared order.
     public func merging(
-        _ row: WireDictionary, into record: Record, at time: WireDate, retaining: Set<FieldName> = []
-    ) -> WireDictionary? {
+        _ row: RecordDraft, into record: Record, at time: WireDate, _ staged: StagedFields = StagedFields()
+    ) -> MergedRow? {
+        merging(into: record, at: time, added: staged.added) { field in
+            staged.retained.contains(field.name) ? nil : row.fields[field.name.text]
+        }
+    }
+
+    /// The same for the fields of a whole row, of which those that are null may be left out.
+    public func merging(_ fields: WireDictionary, into record: Record, at time: WireDate) -> WireDictionary? {
+        merging(into: record, at: time, added: []) { fields[$0.name.text] ?? .null }?.fields
+    }
+
+    /// `given`: the row's value; nil: the record's stays.
+    private func merging(
+        into record: Record, at time: WireDate, added: Set<FieldName>, _ given: (Field) -> WireValue?
+    ) -> MergedRow? {
         var entries: [WireDictionary.Entry] = []
         entries.reserveCapacity(fields.count)
-        var isChanged = false
+        var (isChanged, isExtended) = (false, false)
         for field in fields {
             let old = record[field.name]
             let value: WireValue
             switch field.source {
-            case _ where retaining.contains(field.name): value = old
             case .caller, .callerOnCreate, .rules:
-                value = row[field.name.text] ?? .null
-                if !value.meansTheSame(as: old) { isChanged = true }
+                value = given(field) ?? old
+                if !value.meansTheSame(as: old) {
+                    if added.contains(field.name) { isExtended = true } else { isChanged = true }
+                }
             case .creator, .createdAt, .createdPosition: value = old
             case .modifiedAt: value = .date(time)
             }
             entries.append(WireDictionary.Entry(key: field.name.text, value: value))
         }
-        return isChanged ? WireDictionary(uncheckedUniqueKeys: entries) : nil
+        guard isChanged || isExtended else { return nil }
+        return MergedRow(fields: WireDictionary(uncheckedUniqueKeys: entries), isExtended: !isChanged)
+    }
+
+    /// The fields of a draft that may lack some: those have their defaults. In declared order.
+    public func completing(_ row: RecordDraft) -> WireDictionary {
+        guard row.fields.count < fields.count else { return row.fields }
+        let entries = fields.map { field in
+            let value = row.fields[field.name.text] ?? field.defaultValue.map { field.shape.canonical($0) } ?? .null
+            return WireDictionary.Entry(key: field.name.text, value: value)
+        }
+        return WireDictionary(uncheckedUniqueKeys: entries)
     }
 }
 

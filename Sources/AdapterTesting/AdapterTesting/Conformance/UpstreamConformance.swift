@@ -71,6 +71,7 @@ public struct UpstreamConformance: Sendable {
                 problems.append("\(example.operation) takes \(trial.words) for an answer")
             }
         } catch is UpstreamFailure {
+        } catch is MirrorRefusal {
         } catch let error as PorticoError where error.code != .serverInternal {
         } catch {
             problems.append("\(example.operation) throws what is not in the registry under \(trial.words): \(error)")

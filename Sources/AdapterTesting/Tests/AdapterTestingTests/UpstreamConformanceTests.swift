@@ -9,6 +9,8 @@ enum UpstreamFault: Sendable, CaseIterable {
     case throwsOddly, believesPages, believesFailures, keepsNonsense, changesRecords
 
     @TaskLocal static var current: UpstreamFault?
+    /// Whether it throws what ``UpstreamResponse/document(_:of:)`` does, which is no fault.
+    @TaskLocal static var throwsRefusals = false
 
     var problem: String {
         switch self {
@@ -74,6 +76,7 @@ private final class Rates: Adapter {
             case .changesRecords: _ = try await context.records.create(["id": "x"], in: "failures")
             default: break
             }
+            if UpstreamFault.throwsRefusals { throw MirrorRefusal(.unexpected, "no rate") }
             throw PorticoError(.upstreamFailed, "The rate cannot be read.")
         }
     }
@@ -92,6 +95,11 @@ private final class Rates: Adapter {
     @Test func `finds nothing in an adapter that keeps every rule`() async throws {
         // A wrong bit within the number cannot be noticed, and is not asked for.
         #expect(try await problems() == [])
+    }
+
+    @Test func `finds nothing in an adapter that refuses a document, which the gateway maps`() async throws {
+        let found = try await UpstreamFault.$throwsRefusals.withValue(true) { try await problems() }
+        #expect(found == [])
     }
 
     @Test(arguments: UpstreamFault.allCases)

@@ -73,6 +73,26 @@ extension StoreConformance {
                         ["a": "theirs", "c": "theirs", "d": "old", "x": "theirs", "y": "theirs", "z": "new"],
                         "afterwards")
                 },
+                ConformanceCase("fields that a snapshot does not declare stay as they are, \(kind)") { store in
+                    for name in ["a", "b"] {
+                        var fields = item(name, "old")
+                        (fields["active"], fields["rank"]) = (true, 7)
+                        try await store.own.create(fields, in: "items")
+                    }
+                    let replacement = try await store.begin()
+                    let rows = try [("a", "old"), ("b", "new"), ("c", "new")].map { id, name in
+                        try smallerRules.create(
+                            nil, ["id": .string(id), "name": .string(name), "tags": []], authorship)
+                    }
+                    try await replacement.stage(rows, keeping: [])
+                    let result = try await replacement.apply(options(isWhole))
+                    try expectEqual([result.difference.created, result.difference.updated], [1, 1], "what was done")
+                    try expectEqual(try await store.names(), ["a": "old", "b": "new", "c": "new"], "afterwards")
+                    let records = try await store.own.query(Query(order: [SortKey("id")], limit: 9), in: "items")
+                        .records
+                    try expectEqual(records.map { $0["active"] }, [true, true, false], "a field with a default")
+                    try expectEqual(records.map { $0["rank"] }, [7, 7, .null], "a field without one")
+                },
                 ConformanceCase("an integer key goes on after a snapshot, \(kind)") { store in
                     for _ in 0..<3 { try await store.own.create(["value": 1], in: "tickets") }
                     let replacement = try await mirror(store).beginReplacement(of: Samples.ticketsID)
@@ -156,6 +176,12 @@ extension StoreConformance {
         ]
 
     private static let rules = (try? EntityRules(Samples.items))!
+    /// Of a declaration that lacks two fields.
+    private static let smallerRules =
+        (try? EntityRules(
+            Entity(
+                "items", summary: "Things.", key: EntityKey("id"),
+                fields: Samples.items.fields.filter { !["active", "rank"].contains($0.name) })))!
     private static let authorship = Authorship(
         author: "system", time: WireDate(secondsSinceReferenceDate: 0), position: Revision(0))
 
