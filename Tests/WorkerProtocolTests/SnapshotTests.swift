@@ -182,6 +182,8 @@ import WorkerTesting
             _ = try await parties.answer(1)
             let (call, number) = try await parties.call()
             try parties.open(2, for: number)
+            // It waits then, most often; otherwise it is refused, as what is asked for a call that is over.
+            try await Task.sleep(for: .milliseconds(200))
             call.cancel()
             _ = try await parties.peer.received { $0["cancel"] == number }
             let withdrawn = try await parties.answer(2)
