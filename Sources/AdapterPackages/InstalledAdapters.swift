@@ -240,7 +240,9 @@ extension InstalledAdapters {
             members["format"]?.int64Value == 1,
             let current = members["current"]?.stringValue.flatMap({ AdapterVersion($0) })
         else { throw AdapterPackageError("The state of \(name) cannot be read: install it again.") }
-        func version(_ member: String) -> AdapterVersion? { members[member]?.stringValue.flatMap { AdapterVersion($0) } }
+        func version(_ member: String) -> AdapterVersion? {
+            members[member]?.stringValue.flatMap { AdapterVersion($0) }
+        }
         return State(
             current: current, previous: version("previous"), beforePrevious: version("beforePrevious"),
             rollbackReason: members["rollbackReason"]?.stringValue)

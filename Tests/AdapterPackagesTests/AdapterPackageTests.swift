@@ -104,7 +104,8 @@ import Testing
         ("../out", "leads out"), ("/etc/x", "leads out"), ("a/../../b", "leads out"), ("a//b", "leads out"),
         ("a\\b", "leads out"), ("a\nb", "leads out"),
         // One `Character`, and two names to the file system.
-        ("../\u{301}x", "leads out"), ("a/../\u{301}/../\u{301}b", "leads out"), ("a/\u{301}/\u{20E0}", "does not list"),
+        ("../\u{301}x", "leads out"), ("a/../\u{301}/../\u{301}b", "leads out"),
+        ("a/\u{301}/\u{20E0}", "does not list"),
         ("extra", "does not list"), ("bin/worker", "twice"),
     ])
     func `a name that leads elsewhere, or is not listed, is refused`(name: String, reason: String) throws {

@@ -1,6 +1,8 @@
 import AdapterKit
 import AdapterTesting
+import Foundation
 import RecordStorage
+import SQLiteStore
 import Testing
 import WorkerHost
 import WorkerTesting
@@ -89,7 +91,7 @@ import WorkerTesting
     private struct Parties {
         let session: WorkerConnection
         let peer: RawPeer
-        let places: SnapshotPlaces
+        let permits: SnapshotPermits
         let records: AdapterRecords
 
         /// The host makes a call. Returns it, and its number.
@@ -120,7 +122,7 @@ import WorkerTesting
         }
 
         func awaitOpen(_ count: Int) async throws {
-            while places.open != count { try await Task.sleep(for: .milliseconds(5)) }
+            while permits.open != count { try await Task.sleep(for: .milliseconds(5)) }
         }
     }
 
@@ -134,16 +136,16 @@ import WorkerTesting
         try await store.install(
             declaration.entities.map { CollectionDeclaration(adapter: declaration.name, entity: $0) })
         let records = AdapterRecords(store: store, declaration: declaration)
-        let places = SnapshotPlaces(store: streams)
+        let permits = SnapshotPermits(store: streams)
         var limits = SessionLimits.unhurried
-        limits.snapshots = places.share(of: declaration.name)
+        limits.snapshots = permits.share(of: declaration.name)
         let (session, peer) = try await RawPeer.session(limits: limits)
         async let start: Void = session.start(
             AdapterContext(records: records, accounts: MemoryAccounts([]), log: .discarding, clock: SettableClock()))
         _ = try await peer.received { $0["method"] == "start" }
         try peer.send(["response": 2, "result": .null])
         try await start
-        try await body(Parties(session: session, peer: peer, places: places, records: records))
+        try await body(Parties(session: session, peer: peer, permits: permits, records: records))
         session.close()
         await store.close()
     }
@@ -159,7 +161,7 @@ import WorkerTesting
                 let opened = try await parties.answer(request)
                 #expect(opened["result"]?["snapshot"] == .int64(request))
             }
-            #expect(parties.places.open == 3)
+            #expect(parties.permits.open == 3)
             if isAbandoned {
                 call.cancel()
                 _ = try await parties.peer.received { $0["cancel"] == number }
@@ -194,7 +196,7 @@ import WorkerTesting
         }
     }
 
-    @Test func `that wait are withdrawn by the worker, and leave no place taken`() async throws {
+    @Test func `that wait are withdrawn by the worker, and leave no permit taken`() async throws {
         try await withParties(store: 2) { parties in
             try parties.open(1)
             _ = try await parties.answer(1)

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "7b6dcc87835d69fe8664e305eff611bc36e6208436c252bcb7959c05227aeb31"
+#define ADAPTERKIT_SDK_HASH "f8e749d5b665fa3ca493bcb88e3c5cbf5710172297395c3295c5c7531c2ad6a6"

@@ -13,15 +13,20 @@ final class FunctionWork: Sendable {
     static let bytesBetweenChecks = 64 << 10
 
     private let left = Atomic(Int.max)
-    /// Throws where a long read is to end.
-    private let check = Mutex<(@Sendable () throws -> Void)?>(nil)
+    private let check = Mutex<Check?>(nil)
+
+    /// In a structure: a lock wraps a function once more with each use.
+    private struct Check {
+        /// Throws where a long read is to end.
+        let look: @Sendable () throws -> Void
+    }
 
     /// A read on its caller's thread begins.
     func beginQuickRead() { left.store(Self.quickBytes, ordering: .relaxed) }
 
     /// A read begins that ends when `check` throws.
     func begin(asking check: @escaping @Sendable () throws -> Void) {
-        self.check.withLock { $0 = check }
+        self.check.withLock { $0 = Check(look: check) }
         left.store(Self.bytesBetweenChecks, ordering: .relaxed)
     }
 
@@ -41,7 +46,7 @@ final class FunctionWork: Sendable {
 
     private func look() throws {
         guard let check = check.withLock({ $0 }) else { throw FunctionInterrupted() }
-        do { try check() } catch { throw FunctionInterrupted() }
+        do { try check.look() } catch { throw FunctionInterrupted() }
         left.store(Self.bytesBetweenChecks, ordering: .relaxed)
     }
 }

@@ -40,14 +40,17 @@ struct GatewayFiles: Sendable {
     /// Whether a program may read the folder of its libraries, which may lie in the configuration's folder with the program.
     func isReadable(libraryFolder folder: String) -> Bool {
         let resolved = ResolvedPath(folder)
-        let isBesideProgram = directory.contains(resolved) && resolved != directory && !resolved.contains(ResolvedPath(data))
+        let isBesideProgram =
+            directory.contains(resolved) && resolved != directory && !resolved.contains(ResolvedPath(data))
         return isOfPackage(resolved)
             || !Self.areKernels(resolved) && !resolved.contains(store)
                 && (isBesideProgram || !overlap(resolved))
     }
 
     /// `NAME/versions/VERSION` and what is below it.
-    private func isOfPackage(_ resolved: ResolvedPath) -> Bool { installed.depth(of: resolved).map { $0 >= 3 } ?? false }
+    private func isOfPackage(_ resolved: ResolvedPath) -> Bool {
+        installed.depth(of: resolved).map { $0 >= 3 } ?? false
+    }
 }
 
 /// An absolute path without symbolic links, by its parts.

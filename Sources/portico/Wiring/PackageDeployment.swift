@@ -297,7 +297,8 @@ actor PackageDeployment: AdapterDeployment {
         case .usable(let adapter):
             let current = adapter.current.manifest.version
             guard isUpgrade else {
-                throw PorticoError(.recordConflict, "\(name) \(current) is already installed. Use upgrade to replace it.")
+                throw PorticoError(
+                    .recordConflict, "\(name) \(current) is already installed. Use upgrade to replace it.")
             }
             guard current.precedes(version) else {
                 throw PorticoError(

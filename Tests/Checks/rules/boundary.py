@@ -35,6 +35,7 @@ _PARTS = {
     "ConfigurationProblem": (_ERRORS,),
     "IntegerRange": (_DECLARATIONS,),
     "LogMessage.Item": (_CALLS,),
+    "MetricChange": (_CALLS,),
     "MirrorRefusal": (_ERRORS,),
     "MirrorSettings.Callers": (_DECLARATIONS,),
     "MirrorSettings.Guard": (_DECLARATIONS,),

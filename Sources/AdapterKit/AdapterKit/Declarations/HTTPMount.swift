@@ -20,7 +20,7 @@ public struct HTTPMount: Sendable, Equatable {
     public let requiresToken: Bool
     /// What answers are mostly made of, for descriptions.
     public let mediaType: String
-    /// Who decides whether a caller is let in. With ``OperationAuthorization/byOperation`` the gateway lets everybody in, and
+    /// Who decides whether a caller is let in. With ``OperationAuthorization/byOperation`` the gateway lets every caller in, and
     /// the adapter refuses in its contract's shape.
     public let authorization: OperationAuthorization
     /// In addition to the adapter's access; nil: that alone. Where the adapter decides, it is for descriptions; nil then: it

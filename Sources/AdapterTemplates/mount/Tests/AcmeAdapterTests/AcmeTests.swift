@@ -8,7 +8,8 @@ import Testing
         let host = try await TestHost(AcmeModule.self)
         return try await host.adapter.handle(
             MountRequest(
-                mount: "greetings", method: "GET", target: target, origin: "", headers: [:], body: [], caller: .testUser,
+                mount: "greetings", method: "GET", target: target, origin: "", headers: [:], body: [],
+                caller: .testUser,
                 requestID: "test", deadline: .now + .seconds(60), records: host.records.seen(by: .testUser),
                 log: .discarding))
     }
