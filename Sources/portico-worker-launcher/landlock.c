@@ -70,7 +70,8 @@ static const char *const system_read[] = {
 static struct sandbox_result lacking(const char *reason) { return (struct sandbox_result){SANDBOX_LACKING, reason}; }
 
 struct sandbox_result sandbox_files(
-    const char *folder, const char *const *programs, const char *const *readable, int readable_count) {
+    const char *folder, const char *const *programs, const char *const *readable, int readable_count,
+    const char *const *listable) {
     long version = syscall(CREATE_RULESET, NULL, 0, VERSION_FLAG);
     if (version < 1) return lacking(errno == EOPNOTSUPP ? "Landlock is switched off" : "the kernel has no Landlock");
     uint64_t known = rights_of(version);
@@ -86,6 +87,7 @@ struct sandbox_result sandbox_files(
     for (int at = 0; programs[at] != NULL && programs[at][0] != 0; at++)
         failed |= allow(ruleset, programs[at], READ_FILE | EXECUTE, known);
     for (int at = 0; at < readable_count; at++) failed |= allow(ruleset, readable[at], read, known);
+    for (int at = 0; listable[at] != NULL; at++) failed |= allow(ruleset, listable[at], READ_DIR, known);
     // The dynamic loader, which is one of them, is executed in the program's name.
     for (int at = 0; system_read[at] != NULL; at++)
         failed |= allow(ruleset, system_read[at], at < 6 ? read | EXECUTE : read, known);

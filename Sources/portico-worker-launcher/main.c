@@ -1,6 +1,6 @@
 // Becomes an adapter's worker program, with limits and without what a worker does not need.
 //
-//   portico-worker-launcher --parent PID --folder DIR [--read PATH]… [--memory BYTES] [--file BYTES] [--descriptors N]
+//   portico-worker-launcher --parent PID --folder DIR [--read PATH]… [--list DIR]… [--memory BYTES] [--file BYTES] [--descriptors N]
 //       [--processes N] [--cpu-seconds N] [--sandbox require|warn|off] -- PROGRAM [ARGUMENT]…
 //
 // Descriptor 3 is the socket to the host; 0, 1 and 2 are what the host has made of them; all others are closed. The
@@ -30,7 +30,7 @@
 #define __NR_close_range 436
 #endif
 
-enum { HOST_SOCKET = 3, MOST_READABLE = 64, INTERPRETER_LINE = 256 };
+enum { HOST_SOCKET = 3, MOST_READABLE = 64, MOST_LISTABLE = 4, INTERPRETER_LINE = 256 };
 
 // Address space beyond the memory limit: files and libraries that are mapped, and what allocators reserve.
 static const rlim_t ADDRESS_ALLOWANCE = (rlim_t)4 << 30;
@@ -40,6 +40,8 @@ struct options {
     const char *folder;
     const char *readable[MOST_READABLE];
     int readable_count;
+    const char *listable[MOST_LISTABLE + 1]; // ends with NULL
+    int listable_count;
     rlim_t memory, file, descriptors, processes, cpu_seconds;
     enum { SANDBOX_REQUIRE, SANDBOX_WARN, SANDBOX_OFF } sandbox;
     char **program;
@@ -90,6 +92,9 @@ static struct options read_options(int count, char **arguments) {
         } else if (strcmp(name, "--read") == 0) {
             if (options.readable_count == MOST_READABLE) refuse("too many readable paths");
             options.readable[options.readable_count++] = value;
+        } else if (strcmp(name, "--list") == 0) {
+            if (options.listable_count == MOST_LISTABLE) refuse("too many listable folders");
+            options.listable[options.listable_count++] = value;
         } else if (strcmp(name, "--memory") == 0) {
             options.memory = number(name, value);
         } else if (strcmp(name, "--file") == 0) {
@@ -223,7 +228,7 @@ static void restrict_files(const struct options *options) {
     const char *program_files[] = {options->program[0], interpreter, NULL};
     judge(
         options, "files",
-        sandbox_files(options->folder, program_files, options->readable, options->readable_count));
+        sandbox_files(options->folder, program_files, options->readable, options->readable_count, options->listable));
 }
 
 int main(int count, char **arguments) {

@@ -532,7 +532,7 @@ sys.exit(3)
         program.write_text(source)
         checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
         self.assertEqual(checked.returncode, 0, checked)
-        self.assertIn("the program of the adapter tasks reads nothing but its own file and shared libraries of its folder", checked.stderr)
+        self.assertIn("the program of the adapter tasks reads nothing but code (its own file, libraries and modules) of its folder", checked.stderr)
         self.start()
         self.assertEqual(self.version(), "1.0.0")
 

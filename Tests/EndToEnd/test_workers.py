@@ -166,12 +166,14 @@ class Programs(unittest.TestCase):
 
     def test_a_declaration_that_no_store_takes_is_refused(self):
         parts = pathlib.Path(__file__).parent
-        shutil.copy(parts / "packages/tasks_worker.py", self.folder / "tasks").chmod(0o755)
-        shutil.copy(parts / "cbor.py", self.folder)
+        program = self.folder / "program"
+        program.mkdir()
+        shutil.copy(parts / "packages/tasks_worker.py", program / "tasks").chmod(0o755)
+        shutil.copy(parts / "cbor.py", program)
         for fields, code in [({"title": "text"}, 0), ({"title": "text", "Title": "text"}, 1)]:
             behaviour = {"version": "1.0.0", "fields": fields}
-            (self.folder / "behaviour.json").write_text(json.dumps(behaviour))
-            ran = self.check("tasks")
+            (program / "behaviour.json").write_text(json.dumps(behaviour))
+            ran = self.check("program/tasks")
             self.assertEqual(ran.returncode, code, ran)
         self.assertIn("The declaration of tasks is wrong: two fields have one name, case aside", ran.stderr)
 

@@ -100,13 +100,13 @@ import WorkerHost
                 "whole": true,
             ]
             #expect(try await late(4, "upstream", asked)["result"]?["status"] == 200)
-            // The caller's snapshot was closed with the call.
+            // Not the caller's, whose snapshot was closed with the call, and no call that never was.
+            let own = try await late(5, "count", ["entity": "items", "as": "caller"])
+            #expect(own["error"]?["error"]?["code"] == "adapter.unavailable")
             let snapshot = opened["result"]?["snapshot"] ?? .null
             let read = try await late(6, "readSnapshot", ["snapshot": snapshot, "read": "count", "entity": "items"])
             #expect(read["error"]?["error"]?["code"] == "server.deadlineExceeded")
-            // Not the caller's, and no call that never was.
             for (number, refused) in [
-                (5, try await late(5, "count", ["entity": "items", "as": "caller"])),
                 (7, try await late(7, "readSnapshot", ["snapshot": 0, "read": "count", "entity": "items"])),
                 (8, try await late(8, "age", ["entities": ["items"]])), (9, try await late(9, "reseed", [:])),
                 (10, try await late(10, "count", ["entity": "items"], in: 99)),

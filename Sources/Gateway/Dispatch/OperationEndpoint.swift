@@ -18,7 +18,7 @@ struct OperationEndpoint: Endpoint {
     private let cacheName: String
     /// As declared, but responses that are made of a caller's own rows are not kept for others.
     private let isCached: Bool
-    /// Whether row rules decide what of the records each caller gets: what is kept is its own then.
+    /// Whether row rules give callers of equal roles other records: what is kept is the caller's own then.
     private let dependsOnReader: Bool
     private let callThrough: AdapterCallThrough?
 
@@ -38,7 +38,7 @@ struct OperationEndpoint: Endpoint {
         isCached = operation.caching == .untilRecordsChange && served.callerMirrors.isEmpty
         let entities = operation.entities.map(Set.init)
         dependsOnReader = served.declaration.entities.contains { entity in
-            entities?.contains(entity.name) ?? true && entity.rows.read != .everyone
+            entities?.contains(entity.name) ?? true && entity.rows.read.dependsOnCaller
         }
         cacheName = "\(properties.name) \(binding.method.rawValue)"
     }
@@ -143,7 +143,8 @@ struct OperationEndpoint: Endpoint {
         let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
         var response = try services.encoder.write(
             answer, of: operation, to: request.request, presentation: binding.presentation, version: version)
-        if request.caller.principal.isAnonymous, !dependsOnReader { response.allowSharing() }
+        // Anonymous callers are one caller to every rule.
+        if request.caller.principal.isAnonymous { response.allowSharing() }
         return response
     }
 
@@ -219,5 +220,17 @@ extension ObjectShape {
     /// Throws `request.invalid` naming the member at fault.
     func check(_ members: WireDictionary) throws(PorticoError) {
         try Shape.object(self).check(.dictionary(members), at: "")
+    }
+}
+
+extension RowRule {
+    /// Whether it asks who the caller is, beyond whether it is signed in and its roles.
+    fileprivate var dependsOnCaller: Bool {
+        switch self {
+        case .everyone, .nobody, .signedIn, .hasRole, .fieldIsOneOf: false
+        case .owner, .sharedWith, .attributeEquals, .memberOf: true
+        case .not(let rule): rule.dependsOnCaller
+        case .any(let rules), .all(let rules): rules.contains(where: \.dependsOnCaller)
+        }
     }
 }

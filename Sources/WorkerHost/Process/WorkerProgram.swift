@@ -21,6 +21,8 @@ public struct WorkerProgram: Sendable, Equatable {
     public var folder: String
     /// Further files and folders that it may read.
     public var readable: [String]
+    /// Folders of which it may read the names of all files, and no file for that.
+    public var listable: [String] = []
     /// Whether it may read the folder of ``executable``. Its own file it may read in any case.
     public var readsProgramFolder = true
     /// Whether it may read the folder `../lib` of that folder, where an installed program has its libraries.
@@ -52,6 +54,7 @@ public struct WorkerProgram: Sendable, Equatable {
     func launcherArguments(host: Int32) -> [String] {
         var all = [launcher, "--parent", "\(host)", "--folder", folder, "--sandbox", sandbox.rawValue]
         for path in readable + libraryFolders + programFolder { all += ["--read", path] }
+        for path in listable { all += ["--list", path] }
         all += ["--memory", "\(limits.memory)", "--file", "\(limits.file)"]
         all += ["--descriptors", "\(limits.descriptors)", "--processes", "\(limits.processes)"]
         if let seconds = limits.processorSeconds { all += ["--cpu-seconds", "\(seconds)"] }

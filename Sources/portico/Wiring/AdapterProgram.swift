@@ -45,7 +45,7 @@ final class AdapterProgram: Sendable {
     var unreadableFolder: String? {
         guard !path.isEmpty else { return nil }
         let folder = WorkerProgram.folders(of: path).program
-        return files.isReadable(programFolder: folder) ? nil : folder
+        return files.isReadable(codeFolder: folder) ? nil : folder
     }
 
     /// The adapter that it is, as far as that is known before it is asked: the one that it was installed as, or was when it was

@@ -31,20 +31,14 @@ struct GatewayFiles: Sendable {
         paths.contains { $0.overlaps(file) } || file.contains(store) || file.isBeside(store)
     }
 
-    /// Whether a program may read the folder that it lies in.
-    func isReadable(programFolder folder: String) -> Bool {
+    /// Whether a program may read the folder that it lies in, or that of its libraries: a package's, or one that has none of the
+    /// gateway's own files. Below the configuration's folder that is so for a folder of its own.
+    func isReadable(codeFolder folder: String) -> Bool {
         let resolved = ResolvedPath(folder)
-        return isOfPackage(resolved) || !overlap(resolved) && !Self.areKernels(resolved)
-    }
-
-    /// Whether a program may read the folder of its libraries, which may lie in the configuration's folder with the program.
-    func isReadable(libraryFolder folder: String) -> Bool {
-        let resolved = ResolvedPath(folder)
-        let isBesideProgram =
-            directory.contains(resolved) && resolved != directory && !resolved.contains(ResolvedPath(data))
+        let isBesideConfiguration = directory.contains(resolved) && resolved != directory
         return isOfPackage(resolved)
-            || !Self.areKernels(resolved) && !resolved.contains(store)
-                && (isBesideProgram || !overlap(resolved))
+            || !Self.areKernels(resolved) && !resolved.overlaps(ResolvedPath(data)) && !resolved.contains(store)
+                && !resolved.isBeside(store) && (isBesideConfiguration || !resolved.overlaps(directory))
     }
 
     /// `NAME/versions/VERSION` and what is below it.
@@ -70,7 +64,8 @@ struct ResolvedPath: Sendable, Equatable {
         if let found = ResolvedPath(existing: absolute) {
             self = found
         } else if let name = Self.names(absolute).last, Self.names(absolute).count > 1 {
-            parts = ResolvedPath("/" + Self.names(absolute).dropLast().joined(separator: "/")).parts + [name]
+            let parent = ResolvedPath("/" + Self.names(absolute).dropLast().joined(separator: "/")).parts
+            parts = name == ".." ? parent.dropLast() : name == "." ? parent : parent + [name]
         } else {
             parts = Self.names(absolute)
         }

@@ -184,7 +184,7 @@ struct HostPlan {
         }
         warnings += adapters.compactMap { planned in
             planned.program?.unreadableFolder.map { folder in
-                "the program of the adapter \(planned.declaration.name) reads nothing but its own file and shared libraries of its folder "
+                "the program of the adapter \(planned.declaration.name) reads nothing but code (its own file, libraries and modules) of its folder "
                     + "\(folder), where the gateway's own files are: where it needs what lies beside it, move it to a "
                     + "folder of its own, outside the configuration's folder and the data directory"
             }

@@ -67,29 +67,39 @@ struct WorkerSettings: Sendable, Equatable {
             executable: path, folder: folder, readable: readable + SwiftRuntimeFolders.named(byProgramAt: path),
             limits: limits, sandbox: sandbox)
         let folders = WorkerProgram.folders(of: path)
-        program.readsProgramFolder = files.isReadable(programFolder: folders.program)
-        if !program.readsProgramFolder { program.readable += Self.libraries(in: folders.program) }
-        program.readsLibraryFolder = files.isReadable(libraryFolder: folders.library)
+        program.readsProgramFolder = files.isReadable(codeFolder: folders.program)
+        if !program.readsProgramFolder {
+            program.readable += Self.code(in: folders.program)
+            program.listable = [folders.program]
+        }
+        program.readsLibraryFolder = files.isReadable(codeFolder: folders.library)
         return program
     }
 
-    /// The shared libraries that lie beside a program, such as those that were built with it.
-    private static func libraries(in folder: String) -> [String] {
+    /// The shared libraries and modules that lie beside a program: what was built with it, or what it is written in.
+    private static func code(in folder: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        let paths = names.sorted().filter { $0.hasSuffix(".so") || $0.contains(".so.") }.map { "\(folder)/\($0)" }
+        let paths = names.sorted().filter(isCode).map { "\(folder)/\($0)" }
         // A link's own file is one of them, or is not meant.
         let files = paths.filter {
             (try? FileManager.default.attributesOfItem(atPath: $0))?[.type] as? FileAttributeType == .typeRegular
         }
-        return Array(files.prefix(mostLibraries))
+        return Array(files.prefix(mostCodeFiles))
     }
+
+    private static func isCode(_ name: String) -> Bool {
+        name.contains(".so.") || codeSuffixes.contains { name.hasSuffix($0) }
+    }
+
+    /// Of libraries, and of modules of languages whose programs are started as they are written.
+    private static let codeSuffixes = [".so", ".py", ".js", ".mjs", ".cjs", ".rb", ".pl", ".pm", ".lua"]
 
     /// Times are waited for: a longer one is a mistake.
     private static let longest = Duration.seconds(86_400)
     private static let leastMemory = 16 << 20
     /// The launcher takes few more.
     private static let mostReadable = 16
-    private static let mostLibraries = 16
+    private static let mostCodeFiles = 32
 
     private static func readable(_ section: SectionValues, _ files: GatewayFiles) throws -> [String] {
         let paths = try section.list("readable", "an absolute path") { $0.hasPrefix("/") ? $0 : nil }
