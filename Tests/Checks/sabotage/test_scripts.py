@@ -183,8 +183,8 @@ class Need(Scripts):
         self.sandbox.stand_in("id", "echo 0")
         code, output = self.need("no-such-program")
         self.assertEqual(0, code, output)
-        self.assertIn("apt-get update -qq\n", output)
-        self.assertIn("apt-get install -y -qq --no-install-recommends some-package\n", output)
+        self.assertIn("apt-get update -qq -o Acquire::Retries=5\n", output)
+        self.assertIn("apt-get install -o Acquire::Retries=5 -y -qq --no-install-recommends some-package\n", output)
 
     def test_no_service_of_a_package_starts_and_the_policy_goes_again(self):
         self.sandbox.stand_in("id", "echo 0")
