@@ -13,7 +13,7 @@ import time
 import unittest
 import urllib.parse
 
-from adapter_build import plugin
+from adapter_build import OLDER, plugin
 from harness import Gateway, GatewayTest
 from server_sent_events import Stream
 from sync_device import Device
@@ -176,6 +176,8 @@ class Weather(WorkedAdapter):
         return found
 
     def test_what_it_counts_is_in_the_metrics_and_goes_on_when_its_process_restarts(self):
+        if OLDER and self.mode == "worker":
+            self.skipTest("programs of earlier SDKs report no metrics")
         fetched = 'portico_adapter_counter_total{adapter="weather",name="observations_fetched"}'
         before = self.counted(fetched, 4)
         if self.mode == "worker":
