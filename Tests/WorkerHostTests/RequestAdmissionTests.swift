@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `The admission of a worker's requests` {
     private final class Machine {
-        private var state = RequestAdmission(places: 2, changes: 100)
+        private var state = RequestAdmission(permits: 2, changes: 100)
 
         func enter(_ scope: Int? = nil, changes: Int = 0) -> (turn: RequestAdmission.Turn, isAdmitted: Bool) {
             state.enter(scope: scope, changes: changes)
@@ -22,7 +22,7 @@ import Testing
 
     private let admission = Machine()
 
-    @Test func `serves as many as there are places, and the rest in order`() throws {
+    @Test func `serves as many as there are permits, and the rest in order`() throws {
         let first = try #require(admission.admitted())
         let second = try #require(admission.admitted())
         let third = admission.enter()
@@ -46,7 +46,7 @@ import Testing
         #expect(!admission.giveUp(fourth))
     }
 
-    @Test func `has one place for each thing that a request may wait for, whatever waits`() throws {
+    @Test func `has one permit for each thing that a request may wait for, whatever waits`() throws {
         for _ in 0..<3 { _ = admission.admitted() }
         let own = try #require(admission.admitted(7))
         let further = admission.enter(7)

@@ -130,7 +130,7 @@ private final class CountedSignals: LiveSignals {
         try await Task.sleep(for: .milliseconds(50))
         #expect(records.counting == SessionLimits().requests)
         #expect(records.identities == [.adapter("raw")])
-        // What a change has the host ask for is answered, although the places are taken.
+        // What a change has the host ask for is answered, although the permits are taken.
         let conflict = RecordConflict(
             entity: "things", change: .delete, current: Record(id: "a", revision: Revision(1), fields: [:]),
             changedSince: nil, caller: .testUser)
@@ -184,7 +184,7 @@ private final class CountedSignals: LiveSignals {
         try peer.send(request(most + 1, "created", ["entity": "things", "after": 9]))
         let refused = try await peer.received { $0["response"] == .int64(Int64(most + 1)) }
         #expect(refused["error"]?["error"]?["code"] == "server.overloaded")
-        // Another has a place when one is not wanted any more.
+        // Another has a permit when one is not wanted any more.
         try peer.send(["cancel": 1])
         _ = try await peer.received { $0["response"] == 1 }
         try peer.send(request(most + 2, "created", ["entity": "things", "after": 9]))

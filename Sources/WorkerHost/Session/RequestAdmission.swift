@@ -3,29 +3,29 @@ import Synchronization
 
 /// Which of a worker's requests are served, and which wait for that: a state machine. ``RequestTurns`` executes it under a lock.
 ///
-/// A worker's requests share its *places*, in the order in which they came. The changes of those that are served are bounded,
+/// A worker's requests share its *permits*, in the order in which they came. The changes of those that are served are bounded,
 /// too; a request that waits for that is passed by those that change nothing. What the host itself asks for in the course of one of
-/// the requests, a rule's answer for instance, has one place of its own for its requests: the one that waits for it holds one of the
-/// shared places meanwhile.
+/// the requests, a rule's answer for instance, has one permit of its own for its requests: the one that waits for it holds one of the
+/// shared permits meanwhile.
 struct RequestAdmission {
     /// One request's turn.
     struct Turn: Sendable, Equatable {
         let number: UInt64
-        /// What has a place of its own; nil: nothing.
+        /// What has a permit of its own; nil: nothing.
         let scope: Int?
         let changes: Int
     }
 
-    private let places: Int
+    private let permits: Int
     private let changesAtOnce: Int
     private var lastNumber: UInt64 = 0
     private var shared = 0
-    /// The requests that have the place of their scope.
+    /// The requests that have the permit of their scope.
     private var own: [Int: UInt64] = [:]
     private var changes = 0
     private var waiting: [Turn] = []
 
-    init(places: Int, changes: Int) { (self.places, changesAtOnce) = (places, changes) }
+    init(permits: Int, changes: Int) { (self.permits, changesAtOnce) = (permits, changes) }
 
     mutating func enter(scope: Int?, changes: Int) -> (turn: Turn, isAdmitted: Bool) {
         lastNumber += 1
@@ -35,7 +35,7 @@ struct RequestAdmission {
             return (turn, true)
         }
         let mayPass = changes == 0 || fits(changes) && !waiting.contains { $0.changes > 0 }
-        guard shared < places, mayPass else {
+        guard shared < permits, mayPass else {
             waiting.append(turn)
             return (turn, false)
         }
@@ -71,7 +71,7 @@ struct RequestAdmission {
         var admitted: [UInt64] = []
         var position = 0
         var changesWait = false
-        while shared < places, position < waiting.count {
+        while shared < permits, position < waiting.count {
             let turn = waiting[position]
             guard turn.changes == 0 || !changesWait && fits(turn.changes) else {
                 changesWait = true
@@ -121,8 +121,8 @@ final class RequestTurns: Sendable {
 
     private let state: Mutex<State>
 
-    init(places: Int, changes: Int) {
-        state = Mutex(State(admission: RequestAdmission(places: places, changes: changes)))
+    init(permits: Int, changes: Int) {
+        state = Mutex(State(admission: RequestAdmission(permits: permits, changes: changes)))
     }
 
     /// Runs the body when the request has its turn. Throws `server.deadlineExceeded` where it has not ended soon after its

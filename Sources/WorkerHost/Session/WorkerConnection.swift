@@ -40,7 +40,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         self.log = log
         self.limits = limits
         snapshots = SnapshotHandles(limits.snapshots, time: limits.snapshotTime)
-        turns = RequestTurns(places: limits.requests, changes: limits.changesAtOnce)
+        turns = RequestTurns(permits: limits.requests, changes: limits.changesAtOnce)
         heldBodies = HeldBytes(limit: limits.heldBodies)
         connection = Mutex(nil)
         let made = MessageConnection(socket: socket, limits: limits.connection, handler: self)
