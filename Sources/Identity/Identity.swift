@@ -319,7 +319,7 @@ extension Identity {
         _ back: BrowserReturn, _ cookie: Secret, _ provider: OpenIDConnectProvider, from address: ClientAddress
     ) async throws -> PendingSignIn? {
         guard let pending = pendingSignIns.open(cookie), pending.provider == provider.name.text,
-            context.clock.now().secondsSince1970 < pending.ends,
+            UnixTime(context.clock.now()) < pending.ends,
             SecretDigest(of: Secret(pending.state)).matches(back.state)
         else { return nil }
         let mustNameItself = try await provider.documents.configuration().namesItself
@@ -334,7 +334,7 @@ extension Identity {
         PendingSignIn(
             provider: name.text, state: Secret.random(context.randomness).reveal(),
             nonce: Secret.random(context.randomness).reveal(), verifier: Secret.random(context.randomness).reveal(),
-            returnPath: path, ends: (context.clock.now() + OpenIDConnectSettings.maximumStay).secondsSince1970)
+            returnPath: path, ends: UnixTime(context.clock.now()) + OpenIDConnectSettings.maximumStay)
     }
 
     /// No second slash and no backslash, with which a browser would leave.

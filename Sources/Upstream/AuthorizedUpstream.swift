@@ -126,8 +126,10 @@ extension AuthorizedUpstream {
             request.isIdempotent = true
             return request
         case .jwtBearer(let bearer):
-            let now = clock.now().secondsSince1970
-            guard now.isFinite, let assertion = try? bearer.assertion(now: Int64(now)) else {
+            // Whole seconds before the epoch is changed: nothing is rounded up.
+            let now = Int64(exactly: clock.now().secondsSinceReferenceDate.rounded(.down))
+            let offset = Int64(WireDate.unixEpochOffset)
+            guard let now, let assertion = try? bearer.assertion(now: now &+ offset) else {
                 throw UpstreamFailure(.credentialsRefused, of: name, detail: "the assertion cannot be signed")
             }
             var request = UpstreamRequest(

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import urllib.parse
+from email.utils import formatdate
 
 PASSWORD = "portal s3cret"
 
@@ -67,6 +68,39 @@ class Portal(Server):
                 return 302, [("Location", "/irj/home"), ("Set-Cookie", "MYSAPSSO2=ticket; Path=/; HttpOnly")], b""
             return 200, [], b"<form> once more"
         return 200, [], b"welcome"
+
+
+class EndingPortal(Server):
+    """Lets its right password in; a wrong one gets the same page, with the cookie ended in one way after the other."""
+
+    FUTURE = "Fri, 01 Jan 2100 00:00:01 GMT"
+    PAST = [
+        "Thu, 01 Jan 1970 00:00:00 GMT", "Thu, 01-Jan-1970 00:00:01 GMT", "Thursday, 01-Jan-70 00:00:01 GMT",
+        "Thu Jan  1 00:00:01 1970", "Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 31 Dec 1600 23:59:59 GMT",
+    ]
+    LIVES = ["0", "-1", "-0", "00", '"0"', "-9223372036854775808", "-99999999999999999999999999"]
+
+    def __init__(self):
+        self.endings = ["", '""', "x; Max-Age=60; Max-Age=0", "x; Expires=NOW"]
+        for life in self.LIVES:
+            self.endings += [
+                f"x; Max-Age={life}", f"x; Expires={self.PAST[0]}; Max-Age={life}",
+                f"x; Max-Age={life}; Expires={self.FUTURE}",
+            ]
+        for date in self.PAST:
+            self.endings += [f"x; Expires={date}", f"x; Max-Age=1h; Expires={date}"]
+        self.wrong = 0
+        super().__init__()
+
+    def answer(self, method, path, fields, body):
+        if (method, path) != ("POST", "/irj/login"):
+            return 200, [], b"welcome"
+        if dict(urllib.parse.parse_qsl(body)).get("j_password") == PASSWORD:
+            value = "ticket"
+        else:
+            value = self.endings[self.wrong % len(self.endings)].replace("NOW", formatdate(usegmt=True))
+            self.wrong += 1
+        return 302, [("Location", "/irj/home"), ("Set-Cookie", f"MYSAPSSO2={value}; Path=/")], b""
 
 
 class Provider(Server):

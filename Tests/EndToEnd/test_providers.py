@@ -1,6 +1,7 @@
 """Signing in at a portal and at an identity provider, through a gateway that was configured for both."""
 
 import html
+import json
 import pathlib
 import re
 import tempfile
@@ -9,7 +10,7 @@ import urllib.parse
 import urllib.request
 
 from harness import JSON, Gateway
-from provider_stand_in import PASSWORD, Portal, Provider
+from provider_stand_in import PASSWORD, EndingPortal, Portal, Provider
 
 CONFIGURATION = """
 upstreams:
@@ -36,6 +37,45 @@ identity:
       audience: https://gateway.test
       groups: {{ staff: [member] }}
 """
+
+
+ENDING = """
+http: {{ trustedProxies: [127.0.0.0/8] }}
+upstreams:
+  corp: {{ url: {portal}, networks: [127.0.0.0/8] }}
+identity:
+  demoAccounts:
+    - {{ name: alice, password: portico-demo, roles: [member] }}
+  providers:
+    corp: {{ kind: portal, upstream: corp, form: irj/login, roles: [member] }}
+"""
+
+
+class EndedCookies(unittest.TestCase):
+    """A portal whose answers to a right and to a wrong password differ in how long its cookie lives, and in nothing else."""
+
+    def test_of_two_hundred_wrong_passwords_none_signs_in(self):
+        portal = EndingPortal()
+        self.addCleanup(portal.stop)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        config = pathlib.Path(folder.name) / "portico.yaml"
+        config.write_text(ENDING.format(portal=portal.address))
+        gateway = Gateway(config=str(config))
+        self.addCleanup(gateway.remove)
+        for number in range(200):
+            answer = self.sign_in(gateway, number, f"wrong {number}")
+            self.assertEqual((answer.status, answer.headers.get("set-cookie")), (401, None), answer)
+        self.assertEqual(portal.wrong, 200)
+        self.assertEqual(self.sign_in(gateway, 0, PASSWORD).status, 200)
+        self.assertEqual(gateway.stop(), 0, gateway.log())
+
+    @staticmethod
+    def sign_in(gateway, number, password):
+        """As another person and from another address each time, so that the backoff lets every guess through."""
+        fields = {"X-Forwarded-For": f"198.51.100.{number}", "Content-Type": JSON, "Accept": JSON}
+        body = json.dumps({"username": f"victor{number}", "password": password})
+        return gateway.request("POST", "/auth/login", body, fields)
 
 
 class Providers(unittest.TestCase):

@@ -20,7 +20,7 @@ struct FileSource: Sendable {
     /// A file that was changed just now is looked at a second time. Throws `upstream.failed` where it still changes.
     func page(_ request: MirrorRequest, at now: WireDate) async throws -> MirrorPage {
         let state = try FileState(path)
-        let age = now.secondsSince1970 - state.modified
+        let age = now.secondsSinceReferenceDate - state.modified.secondsSinceReferenceDate
         // A clock that is behind the file's proves nothing.
         if !(age >= Self.settling / .seconds(1)) {
             try await Task.sleep(for: Self.settling)
@@ -60,15 +60,16 @@ struct FileSource: Sendable {
 struct FileState: Equatable {
     let size: Int
     let text: String
-    /// In seconds since 1970.
-    let modified: Double
+    let modified: WireDate
 
     /// Throws `upstream.failed` for what is no readable file.
     init(_ path: String) throws(PorticoError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw Self.unreadable(path) }
         size = Int(status.st_size)
-        modified = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
+        // The epoch is changed in whole seconds.
+        let seconds = status.st_mtim.tv_sec &- Int(WireDate.unixEpochOffset)
+        modified = WireDate(secondsSinceReferenceDate: Double(seconds) + Double(status.st_mtim.tv_nsec) / 1e9)
         text = "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
     }
 

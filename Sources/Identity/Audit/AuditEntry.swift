@@ -19,7 +19,7 @@ public struct AuditEntry: Sendable, Equatable {
 
     init(_ event: AuditEvent, after head: AuditHead, at now: WireDate) {
         let number = head.count + 1
-        let milliseconds = Int64((now.secondsSince1970 * 1000).rounded(.down))
+        let milliseconds = UnixTime(now).wholeMilliseconds
         self.init(
             number: number, milliseconds: milliseconds, kind: event.kind.rawValue, actor: event.actor,
             subject: event.subject, address: event.address, detail: event.detail,

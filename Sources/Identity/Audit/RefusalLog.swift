@@ -20,8 +20,8 @@ package struct RefusalLog: Sendable {
         var further = 0
     }
 
-    /// Seconds between two entries of one source.
-    static let window = 60.0
+    /// Between two entries of one source.
+    static let window = Duration.seconds(60)
     /// How many sources are counted separately; refusals of further ones count as beyond ``perHour``.
     static let sources = 10_000
 
@@ -95,7 +95,7 @@ package struct RefusalLog: Sendable {
     }
 
     private mutating func refill(_ now: WireDate) {
-        let passed = max(0, now - refilled)
+        let passed = max(0, (now - refilled).inSeconds)
         allowance = min(Double(perHour), allowance + passed * Double(perHour) / 3600)
         refilled = now
     }

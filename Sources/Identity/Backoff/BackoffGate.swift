@@ -88,7 +88,7 @@ final class BackoffGate: Sendable {
             var answered: [(Waiter, Result<LoginBackoff.Attempt, any Error>)] = []
             var still: [Waiter] = []
             for waiter in state.waiters {
-                let isLate = waiter.since.duration(to: .now) > longestWait
+                let isLate = waiter.since.duration(to: .now) >= longestWait
                 let answer =
                     isLate
                     ? .failure(Self.overload)

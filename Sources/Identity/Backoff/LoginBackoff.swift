@@ -63,8 +63,8 @@ public struct LoginBackoff: Sendable {
     ) -> Verdict {
         let name = Self.bounded(typed)
         let keys = keys(name, address)
-        let longest = keys.map { wait($0, now: now) }.max() ?? 0
-        if longest > 0 { return .wait(Int(longest.rounded(.up))) }
+        let longest = keys.map { wait($0, now: now) }.max() ?? .zero
+        if longest > .zero { return .wait(longest.wholeSecondsUp) }
         if hasWaited, keys.contains(where: { isUsedUp($0, now: now) }) { return .wait(1) }
         if keys.contains(where: { isFull($0, now: now) }) { return .queue }
         for key in keys {
@@ -99,10 +99,10 @@ public struct LoginBackoff: Sendable {
 }
 
 extension LoginBackoff {
-    private func wait(_ key: Key, now: WireDate) -> Double {
-        guard let counter = counters[key], !isForgotten(counter, now: now) else { return 0 }
-        if counter.blockedUntil > now { return counter.blockedUntil - now }
-        return counter.failures > curve(key).free && counter.inFlight > 0 ? 1 : 0
+    private func wait(_ key: Key, now: WireDate) -> Duration {
+        guard let counter = counters[key], !isForgotten(counter, now: now) else { return .zero }
+        if now < counter.blockedUntil { return counter.blockedUntil - now }
+        return counter.failures > curve(key).free && counter.inFlight > 0 ? .seconds(1) : .zero
     }
 
     /// Whether those under way could fail as often as is free.
@@ -129,20 +129,20 @@ extension LoginBackoff {
         case (.refused, _):
             counter.failures += 1
             counter.lastFailure = now
-            counter.blockedUntil = now + .seconds(curve(key).delay(after: counter.failures))
+            counter.blockedUntil = now + curve(key).delay(after: counter.failures)
         case (.undecided, _):
             counter.failures += 1
             counter.lastFailure = now
             let delay = min(curve(key).delay(after: counter.failures), Self.longestDelayUndecided)
-            counter.blockedUntil = max(counter.blockedUntil, now + .seconds(delay))
+            counter.blockedUntil = max(counter.blockedUntil, now + delay)
         case (.accepted, .address), (.unknown, _): break
         }
     }
 
-    private static let longestDelayUndecided = 60.0
+    private static let longestDelayUndecided = Duration.seconds(60)
 
     private func isForgotten(_ counter: Counter, now: WireDate) -> Bool {
-        now - counter.lastFailure > limits.forgottenAfter.inSeconds
+        now - counter.lastFailure >= limits.forgottenAfter
     }
 
     private func curve(_ key: Key) -> Curve {
@@ -189,11 +189,11 @@ extension LoginBackoff {
             self.cap = cap
         }
 
-        func delay(after failures: Int) -> Double {
-            guard failures > free else { return 0 }
-            var delay = first.inSeconds
-            for _ in 0..<min(failures - free - 1, 60) { delay *= 2 }
-            return min(delay, cap.inSeconds)
+        func delay(after failures: Int) -> Duration {
+            guard failures > free else { return .zero }
+            var delay = first
+            for _ in 0..<min(failures - free - 1, 60) where delay < cap { delay *= 2 }
+            return min(delay, cap)
         }
     }
 }

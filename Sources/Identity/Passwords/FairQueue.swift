@@ -121,9 +121,9 @@ package struct FairQueue: Sendable {
     }
 
     private mutating func removeLate(_ now: Duration) -> [Action] {
-        guard waiting.contains(where: { now - $0.since > limits.longestWait }) else { return [] }
-        let late = waiting.filter { now - $0.since > limits.longestWait }
-        waiting.removeAll { now - $0.since > limits.longestWait }
+        guard waiting.contains(where: { now - $0.since >= limits.longestWait }) else { return [] }
+        let late = waiting.filter { now - $0.since >= limits.longestWait }
+        waiting.removeAll { now - $0.since >= limits.longestWait }
         return late.map { refusal(of: $0.id, after: Double(waiting.count) * mean / Double(max(1, limits.slots))) }
     }
 

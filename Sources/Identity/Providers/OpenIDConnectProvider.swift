@@ -113,8 +113,8 @@ public struct OpenIDConnectSettings: Sendable {
     public var audience: String?
     /// The `typ` that an access token must have (RFC 9068, section 2.1).
     public var tokenTypes: Set<String> = ["at+jwt", "application/at+jwt"]
-    /// By how many seconds its clock and ours may differ.
-    public var clockSkew = 60.0
+    /// By how much its clock and ours may differ.
+    public var clockSkew = Duration.seconds(60)
     /// How long its configuration and keys are believed without being fetched again.
     public var refresh = Duration.seconds(3600)
     /// The least time between two fetches because of an unknown key.

@@ -11,8 +11,7 @@ struct PendingSignIn: Codable, Sendable {
     let verifier: String
     /// A path of this gateway.
     let returnPath: String
-    /// Seconds since 1970.
-    let ends: Double
+    let ends: UnixTime
 }
 
 /// Keeps pending sign-ins in the browser itself, sealed (AES-GCM) under a key that this process drew: no table that
@@ -33,9 +32,7 @@ final class PendingSignIns: Sendable {
 
     /// Whether this is the first time. To be asked once everything else about the answer is right.
     func use(_ pending: PendingSignIn, from address: ClientAddress, now: WireDate) -> Bool {
-        used.withLock {
-            $0.use(pending.state, from: address, until: WireDate(secondsSince1970: pending.ends), now: now)
-        }
+        used.withLock { $0.use(pending.state, from: address, until: pending.ends, now: UnixTime(now)) }
     }
 
     /// Nil for what this process did not seal.
@@ -52,7 +49,7 @@ final class PendingSignIns: Sendable {
 package struct UsedSignIns: Sendable {
     private struct Use {
         let address: ClientAddress
-        let ends: WireDate
+        let ends: UnixTime
         let number: UInt64
     }
 
@@ -67,7 +64,7 @@ package struct UsedSignIns: Sendable {
     package var count: Int { uses.count }
 
     /// Whether this is the first use of the sign-in, which ends by itself at `ends`.
-    package mutating func use(_ id: String, from address: ClientAddress, until ends: WireDate, now: WireDate) -> Bool {
+    package mutating func use(_ id: String, from address: ClientAddress, until ends: UnixTime, now: UnixTime) -> Bool {
         guard uses[id] == nil else { return false }
         if uses.count >= capacity { makeRoom(now: now) }
         lastNumber += 1
@@ -77,7 +74,7 @@ package struct UsedSignIns: Sendable {
 
     /// What has ended goes; if that is not enough, the oldest of the address that has the most: so an address that
     /// fills the memory could at best repeat its own.
-    private mutating func makeRoom(now: WireDate) {
+    private mutating func makeRoom(now: UnixTime) {
         uses = uses.filter { now < $0.value.ends }
         guard uses.count >= capacity else { return }
         let heaviest = Dictionary(grouping: uses) { $0.value.address }.max { $0.value.count < $1.value.count }

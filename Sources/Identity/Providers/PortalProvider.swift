@@ -109,8 +109,6 @@ public struct PortalSettings: Sendable {
     /// How many redirects a sign-in may take.
     static let maximumHops = 10
     static let maximumPassword = 1024
-    /// How much of a page is searched for the form, in bytes.
-    static let maximumPage = 1 << 20
 }
 
 /// A sign-in at a portal: the page, the form, every redirect, the page that proves it. A state machine;
@@ -119,8 +117,8 @@ public struct PortalSettings: Sendable {
 /// The cookie may be set on any hop, so every answer is read. The password is posted once, to the configured address.
 /// Portals answer a wrong password with anything: the form again, a redirect, an error, the deletion of their cookie. So
 /// a sign-in counts only where all of it says so: no error, a cookie that is alive and was not there before the password
-/// was posted, no form for a password at the end, and, where a page is configured that only signed-in callers get, that
-/// page (docs/decisions/0091).
+/// was posted, and either a page that only signed-in callers get, where one is configured, or a last page without any
+/// field for a password (docs/decisions/0091).
 struct PortalSignIn: Sendable {
     enum Step: Sendable {
         case ask(UpstreamRequest)
@@ -188,7 +186,8 @@ struct PortalSignIn: Sendable {
             stage = .proof
             return ask(UpstreamRequest(.get, proof), now: now)
         }
-        return response.status < 400 && !asksForPassword(response) ? .signedIn(jar) : .refused
+        let isOut = response.status >= 400 || asksForPassword(response) || response.hasAttribute("type", "password")
+        return isOut ? .refused : .signedIn(jar)
     }
 
     /// A redirect of the proving page leads to where one signs in.
@@ -201,17 +200,9 @@ struct PortalSignIn: Sendable {
         return jar.values(of: settings.cookie, now: now).contains { !before.contains($0.reveal()) }
     }
 
-    /// Whether the page holds the form's field for the password: `name="j_password"`, with either quote or none.
+    /// Whether the page holds the form's own field for the password.
     private func asksForPassword(_ response: UpstreamResponse) -> Bool {
-        let page = String(decoding: response.body.prefix(PortalSettings.maximumPage), as: UTF8.self).lowercased()
-        let field = settings.passwordField.lowercased()
-        return page.split(separator: "name").dropFirst().contains { rest in
-            let value = rest.drop(while: \.isWhitespace)
-            guard value.first == "=" else { return false }
-            let name = value.dropFirst().drop { $0.isWhitespace || $0 == "\"" || $0 == "'" }
-            guard name.hasPrefix(field) else { return false }
-            return name.dropFirst(field.count).first.map { $0.isWhitespace || "\"'/>".contains($0) } ?? true
-        }
+        response.hasAttribute("name", settings.passwordField)
     }
 
     private func ask(_ request: UpstreamRequest, now: WireDate) -> Step {
@@ -219,5 +210,39 @@ struct PortalSignIn: Sendable {
         request.fields["User-Agent"] = settings.userAgent
         request.fields["Cookie"] = jar.field(for: request.address, now: now)
         return .ask(request)
+    }
+}
+
+extension UpstreamResponse {
+    /// Whether an attribute of the page has that value, in any case, with either quote or none: `name="j_password"`. It
+    /// looks at text as well: what a script writes into the page later may be the form.
+    fileprivate func hasAttribute(_ name: String, _ value: String) -> Bool {
+        // Of UTF-16 the zeros go.
+        var rest = ArraySlice(body.lazy.filter { $0 != 0 }.map(Self.lowerCase))
+        let (name, value) = (name.utf8.map(Self.lowerCase), value.utf8.map(Self.lowerCase))
+        while let start = rest.firstIndex(where: { $0 == name.first }) {
+            rest = rest[start...]
+            if rest.starts(with: name), Self.isAssigned(value, rest.dropFirst(name.count)) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
+    }
+
+    private static func isAssigned(_ value: [UInt8], _ text: ArraySlice<UInt8>) -> Bool {
+        let sign = text.drop(while: isSpace)
+        guard sign.first == UInt8(ascii: "=") else { return false }
+        let assigned = sign.dropFirst().drop { isSpace($0) || isQuote($0) }
+        guard assigned.starts(with: value) else { return false }
+        return assigned.dropFirst(value.count).first.map { isSpace($0) || isQuote($0) || "/>".utf8.contains($0) }
+            ?? true
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+
+    /// In a script the quote may have a backslash before it.
+    private static func isQuote(_ byte: UInt8) -> Bool { "\"'\\".utf8.contains(byte) }
+
+    private static func lowerCase(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 0x20 : byte
     }
 }

@@ -89,7 +89,7 @@ final class PortalSignIns: Sendable {
 extension PortalSignIns {
     /// Accounts whose sign-in has not been used since.
     func unused(since time: WireDate) -> [AccountID] {
-        state.withLock { $0.kept.filter { $0.value.usedAt < time }.map(\.key) }
+        state.withLock { $0.kept.filter { $0.value.usedAt <= time }.map(\.key) }
     }
 }
 

@@ -133,20 +133,20 @@ struct ProviderKnowledge: Sendable {
     }
 
     /// What was fetched is used for so much longer than it is believed while the provider cannot be reached.
-    static let idleTimeout = 24.0
-    /// Seconds between two tries of a provider of which nothing is known.
-    static let pause = 5.0
+    static let idleTimeout = 24
+    /// Between two tries of a provider of which nothing is known.
+    static let pause = Duration.seconds(5)
 
-    let refresh: Double
-    let refetch: Double
+    let refresh: Duration
+    let refetch: Duration
     private var documents: Documents?
     private var fetched = WireDate(secondsSince1970: 0)
     private var tried = WireDate(secondsSince1970: 0)
     private var failure: PorticoError?
 
     init(_ settings: OpenIDConnectSettings) {
-        refresh = settings.refresh.inSeconds
-        refetch = settings.refetch.inSeconds
+        refresh = settings.refresh
+        refetch = settings.refetch
     }
 
     /// `isEnough`: whether what is known answers the question that is asked.
@@ -158,9 +158,9 @@ struct ProviderKnowledge: Sendable {
         let mayTry = now - tried >= refetch
         let isFresh = now - fetched < refresh
         if isFresh, isEnough(documents) || !mayTry { return .known(documents) }
-        guard mayTry else { return .known(documents) }
-        let isUsable = now - fetched <= refresh * Self.idleTimeout && isEnough(documents)
-        return isUsable ? .refresh(documents) : .fetch
+        let isUsable = now - fetched < refresh * Self.idleTimeout
+        guard mayTry else { return isUsable ? .known(documents) : failure.map { .unavailable($0) } ?? .fetch }
+        return isUsable && isEnough(documents) ? .refresh(documents) : .fetch
     }
 
     mutating func note(_ documents: Documents, now: WireDate) {
@@ -174,7 +174,7 @@ struct ProviderKnowledge: Sendable {
     mutating func note(_ failure: PorticoError, now: WireDate) -> Documents? {
         tried = now
         self.failure = failure
-        if now - fetched > refresh * Self.idleTimeout { documents = nil }
+        if now - fetched >= refresh * Self.idleTimeout { documents = nil }
         return documents
     }
 }

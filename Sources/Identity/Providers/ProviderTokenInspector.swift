@@ -34,7 +34,7 @@ struct ProviderTokenInspector: Sendable {
     func check(_ claims: ProviderClaims, _ purpose: Purpose, now: WireDate) throws(TokenRefusal) {
         guard claims.text("iss") == settings.issuerText else { throw .issuer }
         try checkAudience(claims, purpose)
-        try checkTimes(claims, now: now.secondsSince1970)
+        try checkTimes(claims, now: UnixTime(now))
         guard let subject = claims.text("sub"), (1...ExternalIdentity.maximumSubject).contains(subject.utf8.count),
             subject.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f })
         else { throw .malformed }
@@ -63,11 +63,12 @@ struct ProviderTokenInspector: Sendable {
         }
     }
 
-    private func checkTimes(_ claims: ProviderClaims, now: Double) throws(TokenRefusal) {
-        guard let ends = claims.number("exp"), now < ends else { throw .expired }
-        guard let issued = claims.number("iat"), issued <= now + settings.clockSkew else { throw .notYetValid }
+    private func checkTimes(_ claims: ProviderClaims, now: UnixTime) throws(TokenRefusal) {
+        guard let ends = claims.time("exp"), now < ends else { throw .expired }
+        let latest = now + settings.clockSkew
+        guard let issued = claims.time("iat"), issued <= latest else { throw .notYetValid }
         if claims.has("nbf") {
-            guard let begins = claims.number("nbf"), begins <= now + settings.clockSkew else { throw .notYetValid }
+            guard let begins = claims.time("nbf"), begins <= latest else { throw .notYetValid }
         }
     }
 }
@@ -86,6 +87,8 @@ struct ProviderClaims: JWTPayload, Equatable {
 
     func text(_ name: String) -> String? { all[name]?.text }
     func number(_ name: String) -> Double? { all[name]?.number }
+    /// A `NumericDate` (RFC 7519, section 2).
+    func time(_ name: String) -> UnixTime? { number(name).map { UnixTime(seconds: $0) } }
     func has(_ name: String) -> Bool { all[name] != nil }
 
     /// The inspector has checked everything before JWTKit is asked for the signature.

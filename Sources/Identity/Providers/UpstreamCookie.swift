@@ -12,12 +12,12 @@ struct UpstreamCookie: Sendable, Equatable {
     let path: String
     let isSecure: Bool
     /// Nil: when the sign-in ends.
-    let expires: WireDate?
+    let expires: UnixTime?
     /// Whether a server without TLS set it.
     private let isFromPlainHTTP: Bool
 
     /// Nil for what is no cookie, is too large, or is set for other servers.
-    init?(_ field: String, from address: UpstreamAddress, now: WireDate) {
+    init?(_ field: String, from address: UpstreamAddress, now: UnixTime) {
         guard field.utf8.count <= Self.maximumBytes, field.utf8.allSatisfy(Self.isAllowed) else { return nil }
         let pieces = field.split(separator: ";", omittingEmptySubsequences: false).map { Self.pair($0) }
         guard let (name, value) = pieces.first, let value, !name.isEmpty else { return nil }
@@ -35,13 +35,14 @@ struct UpstreamCookie: Sendable, Equatable {
         guard !isSecure || address.origin.isSecure, keepsItsPrefix else { return nil }
     }
 
-    func isSent(to address: UpstreamAddress, now: WireDate) -> Bool {
+    func isSent(to address: UpstreamAddress, now: UnixTime) -> Bool {
         let host = address.origin.host
         let reachesHost = host == domain || (!isHostOnly && Self.isWithin(host, domain))
         return reachesHost && (address.origin.isSecure || !isSecure) && isLive(now) && reachesPath(String(address.path))
     }
 
-    func isLive(_ now: WireDate) -> Bool { expires.map { now < $0 } ?? true }
+    /// A cookie whose end is now has ended.
+    func isLive(_ now: UnixTime) -> Bool { expires.map { now < $0 } ?? true }
 
     /// Whether it says something: neither empty nor a pair of quotes with nothing between them.
     var hasValue: Bool { value.reveal().utf8.contains { $0 != UInt8(ascii: "\"") } }
@@ -97,13 +98,13 @@ extension UpstreamCookie {
     /// RFC 6265, sections 5.2.1 to 5.2.5: of an attribute that stands there more than once the last valid one counts, and
     /// `Max-Age` before `Expires`.
     private struct Attributes {
-        var expires: WireDate?
-        var lifeEnds: WireDate?
+        var expires: UnixTime?
+        var lifeEnds: UnixTime?
         var domain: String?
         var path: String?
         var isSecure = false
 
-        init(_ pieces: some Sequence<(name: String, value: String?)>, now: WireDate) {
+        init(_ pieces: some Sequence<(name: String, value: String?)>, now: UnixTime) {
             for piece in pieces {
                 let value = piece.value ?? ""
                 switch piece.name.lowercased() {
@@ -117,15 +118,20 @@ extension UpstreamCookie {
             }
         }
 
-        /// Whole seconds, negative ones too; nil for any other text.
-        private static func end(ofLife text: String, now: WireDate) -> WireDate? {
-            let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
-            guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Double(text)
-            else { return nil }
-            return WireDate(secondsSince1970: now.secondsSince1970 + min(max(seconds, 0), longestLife))
+        /// Whole seconds, also in quotes; zero and less are the earliest instant there is (RFC 6265, section 5.2.2). Nil
+        /// for any other text.
+        private static func end(ofLife text: String, now: UnixTime) -> UnixTime? {
+            let isQuoted = text.utf8.count > 1 && text.hasPrefix("\"") && text.hasSuffix("\"")
+            let number = isQuoted ? text.dropFirst().dropLast() : text[...]
+            let isNegative = number.hasPrefix("-")
+            let digits = isNegative ? number.dropFirst() : number
+            guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            // Digits that are no number are too many for one.
+            let seconds = min(Int(digits) ?? .max, longestLife)
+            return isNegative || seconds == 0 ? .distantPast : now + .seconds(seconds)
         }
 
-        private static let longestLife = 400.0 * 86_400
+        private static let longestLife = 400 * 86_400
     }
 
     /// The host itself, or a domain that the host is in and that one registers; never an address, which has no
@@ -164,6 +170,7 @@ package struct CookieJar: Sendable, Equatable {
 
     /// Takes what an answer sets (RFC 6265, section 5.3): a cookie that has ended removes the one it replaces.
     package mutating func note(_ response: UpstreamResponse, now: WireDate) {
+        let now = UnixTime(now)
         for field in response.fields.values("Set-Cookie") {
             guard let cookie = UpstreamCookie(field, from: response.address, now: now),
                 !cookies.contains(where: { cookie.overrides(secure: $0) })
@@ -184,11 +191,13 @@ package struct CookieJar: Sendable, Equatable {
 
     /// What the cookies of that name say that are alive and say something.
     package func values(of name: String, now: WireDate) -> [Secret] {
-        cookies.filter { $0.name == name && $0.isLive(now) && $0.hasValue }.map(\.value)
+        let now = UnixTime(now)
+        return cookies.filter { $0.name == name && $0.isLive(now) && $0.hasValue }.map(\.value)
     }
 
     /// One `Cookie` field, the longest paths first, then the oldest; nil where no cookie is meant for the address.
     package func field(for address: UpstreamAddress, now: WireDate) -> String? {
+        let now = UnixTime(now)
         let sent = cookies.enumerated().filter { $0.element.isSent(to: address, now: now) }
             .sorted { (-$0.element.path.utf8.count, $0.offset) < (-$1.element.path.utf8.count, $1.offset) }
             .map(\.element)
@@ -200,7 +209,7 @@ package struct CookieJar: Sendable, Equatable {
 /// ever had, and whatever else holds a time of day, a day, a month and a year.
 package enum CookieDate {
     /// Nil for a text that is no such date.
-    package static func parse(_ text: String) -> WireDate? {
+    package static func parse(_ text: String) -> UnixTime? {
         var found = Parts()
         for token in text.utf8.split(whereSeparator: isDelimiter) { found.take(token) }
         return found.date
@@ -225,18 +234,14 @@ package enum CookieDate {
             }
         }
 
-        var date: WireDate? {
-            guard let time, let day, let month, let year, year >= 1601, time.hour <= 23, time.minute <= 59,
-                time.second <= 59
+        /// Nil for a day that the month does not have. A year before 1601, for which RFC 6265 reads no date, is past as
+        /// later ones are: a cookie that is to be kept has no such date.
+        var date: UnixTime? {
+            guard let time, let day, let month, let year,
+                let civil = CivilTime(
+                    year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
             else { return nil }
-            func padded(_ number: Int, _ width: Int = 2) -> String {
-                let digits = String(number)
-                return String(repeating: "0", count: max(0, width - digits.count)) + digits
-            }
-            // Refuses a day that the month does not have.
-            return WireDate(
-                rfc3339: "\(padded(year, 4))-\(padded(month))-\(padded(day))"
-                    + "T\(padded(time.hour)):\(padded(time.minute)):\(padded(time.second))Z")
+            return UnixTime(WireDate(secondsSinceReferenceDate: Double(civil.secondsSinceReferenceDate)))
         }
     }
 

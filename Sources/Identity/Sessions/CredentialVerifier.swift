@@ -15,7 +15,7 @@ struct CredentialVerifier: Sendable {
             let now = context.clock.now()
             guard let cookie = SessionCookie(value), let session = try await sessions.session(cookie.id),
                 session.cookie.matches(cookie.secret),
-                now < session.expires, now - session.lastUsed <= context.configuration.sessions.idle.inSeconds,
+                now < session.expires, now - session.lastUsed < context.configuration.sessions.idle,
                 let account = try await context.accounts.active(session.account)
             else { return nil }
             let authentication = Authentication(

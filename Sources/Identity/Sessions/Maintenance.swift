@@ -47,7 +47,7 @@ struct Maintenance: Sendable {
 
     /// No account changes here, so nothing is recorded.
     private func removeEnded() async throws {
-        let ended = Filter.compare("ends", .less, .date(context.clock.now()))
+        let ended = Filter.compare("ends", .lessOrEqual, .date(context.clock.now()))
         while true {
             let query = Query(ended, limit: Self.batch)
             let page = try await context.records.page(query, in: IdentityCollections.sessions)
@@ -82,7 +82,7 @@ struct PortalSessionCleanup: Sendable {
 
     /// Whatever ended them: those who have not called for a while. HTTP Basic has no sign-in and lives by its calls.
     func sweep(now: WireDate) async throws {
-        let time = WireDate(secondsSince1970: now.secondsSince1970 - Self.grace)
+        let time = now + (.zero - Self.grace)
         for portal in portals {
             for account in portal.signIns.unused(since: time)
             where try await sessions.sessions(of: account).isEmpty {
@@ -91,8 +91,8 @@ struct PortalSessionCleanup: Sendable {
         }
     }
 
-    /// Seconds; longer than a verified pair of Basic is remembered.
-    private static let grace = 600.0
+    /// Longer than a verified pair of Basic is remembered.
+    private static let grace = Duration.seconds(600)
 }
 
 /// Removes the oldest entries of the audit log, so that what is left can still be verified.
@@ -112,12 +112,12 @@ struct AuditCut: Sendable {
     /// every cut is an entry too. Returns how many entries went.
     @discardableResult
     func removeEntries(olderThan age: Duration) async throws -> Int {
-        let end = context.clock.now().secondsSince1970 - age.inSeconds
-        let overdue = end - min(age.inSeconds / 10, 86_400)
-        guard try await !entries(before: Int64(overdue * 1000)).isEmpty else { return 0 }
+        let end = UnixTime(context.clock.now()) - age
+        let overdue = end - min(age / 10, .seconds(86_400))
+        guard try await !entries(before: overdue.wholeMilliseconds).isEmpty else { return 0 }
         var removed = 0
         for _ in 0..<Self.batches {
-            let count = try await removeBatch(before: Int64(end * 1000))
+            let count = try await removeBatch(before: end.wholeMilliseconds)
             removed += count
             if count < Self.batch { break }
         }

@@ -9,7 +9,7 @@ struct AccessTokens: Sendable {
     func issue(for account: Account, session: SessionID, with key: KeyRing.Member, at now: WireDate) async throws
         -> Secret
     {
-        let issued = Int(now.secondsSince1970)
+        let issued = UnixTime(now).wholeSeconds
         let claims = AccessTokenClaims(
             iss: settings.issuer, aud: Audience(settings.audience), sub: account.id.text, sid: session.text,
             jti: Base64URL.encode(randomness.bytes(16)), iat: issued, nbf: issued,
@@ -24,7 +24,7 @@ struct AccessTokens: Sendable {
     func issueSubject(_ account: Account, audience: String, with key: KeyRing.Member, at now: WireDate) async throws
         -> Secret
     {
-        let issued = Int(now.secondsSince1970)
+        let issued = UnixTime(now).wholeSeconds
         let claims = AccessTokenClaims(
             iss: settings.issuer, aud: Audience(audience), sub: account.id.text, sid: "",
             jti: Base64URL.encode(randomness.bytes(16)), iat: issued, nbf: issued, exp: issued + 60,
@@ -107,7 +107,7 @@ struct AccessTokenInspector: Sendable {
         }
         let (header, claims) = try parse(token)
         let key = try check(header, keys: keys, now: now)
-        try check(claims, now: Int(now.secondsSince1970))
+        try check(claims, now: UnixTime(now).wholeSeconds)
         return (claims, key)
     }
 

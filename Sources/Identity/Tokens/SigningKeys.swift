@@ -45,11 +45,11 @@ final class SigningKeys: Sendable {
     private static func retirement(_ old: SigningKey, now: WireDate, overlap: Duration?) -> RecordChange? {
         guard let overlap else { return SigningKeyRecord.deletion(old) }
         guard let end = old.verifiesUntil else { return SigningKeyRecord.retirement(old, until: now + overlap) }
-        return end < now ? SigningKeyRecord.deletion(old) : nil
+        return now < end ? nil : SigningKeyRecord.deletion(old)
     }
 
     func rotateWhenDue() async throws {
-        let lifetime = context.configuration.tokens.keyLifetime.inSeconds
+        let lifetime = context.configuration.tokens.keyLifetime
         guard let key = current.signing, context.clock.now() - key.key.created < lifetime else {
             return try await rotate(by: .system)
         }

@@ -5,6 +5,9 @@ extension Duration {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) * 1e-18
     }
+
+    /// In seconds, rounded up.
+    var wholeSecondsUp: Int { Int(components.seconds) + (components.attoseconds > 0 ? 1 : 0) }
 }
 
 extension WireDate {
@@ -12,8 +15,7 @@ extension WireDate {
         WireDate(secondsSinceReferenceDate: date.secondsSinceReferenceDate + duration.inSeconds)
     }
 
-    /// The seconds from the right one to the left one.
-    static func - (left: WireDate, right: WireDate) -> Double {
-        left.secondsSinceReferenceDate - right.secondsSinceReferenceDate
-    }
+    /// The time from the right one to the left one, of instants that were rounded down: where it has lasted for some
+    /// nanoseconds, it is not less.
+    static func - (left: WireDate, right: WireDate) -> Duration { UnixTime(left) - UnixTime(right) }
 }

@@ -160,7 +160,7 @@ package struct VerifiedCredentials: Sendable {
 
 extension VerifiedCredentials {
     private func isIdle(_ entry: Entry, now: WireDate) -> Bool {
-        entry.authentication.method == .sessionCookie && now - entry.lastUsed > idle.inSeconds
+        entry.authentication.method == .sessionCookie && now - entry.lastUsed >= idle
     }
 
     private mutating func note(_ authentication: Authentication, now: WireDate) {

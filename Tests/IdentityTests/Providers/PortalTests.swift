@@ -73,6 +73,11 @@ import UpstreamStandIn
         ("<input name='j_password'>", false), ("<p>name</p><INPUT NAME = \"J_PASSWORD\" >", false),
         ("<input name=j_password>", false), ("<input name=j_password type=password>", false),
         ("<input\nname\t=\n'j_password'/>", false), ("<input name='j_password", false),
+        ("<input type=passwords>", true), ("<a href='/password'>type your new password</a>", true),
+        ("<input type=\"password\" name=\"pwd\">", false), ("<INPUT Type = 'PassWord'>", false),
+        ("<input id=p type=password/>", false), ("<script>write('<input type=\\'password\\'>')</script>", false),
+        (String(repeating: "<p>welcome</p>", count: 100_000) + "<input type=password>", false),
+        ("<input type=password>".map { "\($0)\0" }.joined(), false),
     ])
     func `a page that has the field for the password is the form again, and no other is`(page: String, isIn: Bool)
         async throws

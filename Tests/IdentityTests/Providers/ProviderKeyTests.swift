@@ -60,11 +60,13 @@ import UpstreamStandIn
             fixture.clock.advance(3601)
             let later = try stand.accessToken { $0["exp"] = ProviderStand.now + 1_000_000 }
             #expect(try await accepts(fixture, later))
-            // To the second: a day after the keys were fetched.
-            fixture.clock.advance(86_400 - 3601)
+            // To the second: a day after the keys were fetched they are too old, though the provider was asked just now.
+            fixture.clock.advance(86_400 - 3601 - 1)
             #expect(try await accepts(fixture, later))
-            fixture.clock.advance(86_400)
-            #expect(await code { _ = try await accepts(fixture, later) } == .upstreamFailed)
+            fixture.clock.advance(1)
+            // Another one: what was verified is remembered.
+            let last = try stand.accessToken { $0["exp"] = ProviderStand.now + 1_000_001 }
+            #expect(await code { _ = try await accepts(fixture, last) } == .upstreamFailed)
         }
     }
 

@@ -3,12 +3,12 @@ import Identity
 import Testing
 
 @Suite struct UsedSignInsTests {
-    private let start = WireDate(secondsSince1970: 0)
-    private let end = WireDate(secondsSince1970: 600)
+    private let start = UnixTime(seconds: 0)
+    private let end = UnixTime(seconds: 600)
     private let here = ClientAddress("192.0.2.1")
 
     private func use(
-        _ used: inout UsedSignIns, _ id: String, from address: ClientAddress, until end: WireDate, now: WireDate
+        _ used: inout UsedSignIns, _ id: String, from address: ClientAddress, until end: UnixTime, now: UnixTime
     ) -> Bool {
         used.use(id, from: address, until: end, now: now)
     }
