@@ -141,7 +141,7 @@ class Certificates(ListenerTest):
         self.assertIn("admin", self.remote("accounts", "disable", "bob", options=shown, status=FAILED))
         self.remote("status", options=trust, status=NOT_SIGNED_IN)
         self.assertIs(self.remote("status", options=trust, token=self.token("ops", "viewer"))["ready"], True)
-        self.remote("status", status=FAILED)
+        self.assertIn("--authorities", self.remote("status", status=FAILED))
         entries = self.remote("audit", "list", options=shown)["entries"]
         actors = {entry["actor"] for entry in entries if entry["kind"] == "administration.performed"}
         self.assertTrue(any(actor.startswith("certificate ") for actor in actors), actors)

@@ -130,7 +130,13 @@ class Commands(ControlTest):
     def test_roles_are_granted_and_revoked_from_the_next_call_on(self):
         self.json("accounts", "add", "erin", "--without-password")
         headers = self.bearer(self.json("keys", "create", "erin", "--title", "roles"))
-        self.json("roles", "grant", "erin", "auditor", "member")
+        self.fails("roles", "grant", "erin", "auditor", word="--new-role")
+        self.fails("roles", "grant", "erin", "membr", word="Did you mean member?")
+        self.fails("accounts", "roles", "erin", "Admin", word="Did you mean admin?")
+        self.fails("accounts", "add", "eric", "--without-password", "--role", "membr", word="Did you mean member?")
+        self.fails("keys", "create", "erin", "--title", "mistyped", "--role", "membr", word="Did you mean member?")
+        self.json("roles", "grant", "erin", "auditor", "member", "--new-role")
+        self.assertEqual(self.json("accounts", "roles", "erin"), {"name": "erin", "roles": ["auditor", "member"]})
         self.assertEqual(self.gateway.get("/auth/me", headers=headers).json()["roles"], ["auditor", "member"])
         self.assertIn("erin", next(one for one in self.json("roles", "list")["roles"] if one["role"] == "auditor")["accounts"])
         self.json("roles", "revoke", "erin", "auditor")
@@ -138,6 +144,10 @@ class Commands(ControlTest):
         self.fails("roles", "grant", "erin", status=USAGE)
         self.fails("roles", "grant", "nobody", "member", word="account")
         self.fails("roles", "grant", "erin", "no role", word="role")
+        # One that it has is no mistake.
+        self.json("roles", "grant", "erin", "auditor", "--new-role")
+        self.json("accounts", "roles", "erin", "auditor")
+        self.assertEqual(self.json("accounts", "roles", "erin")["roles"], ["auditor"])
 
     def bearer(self, key):
         return {"Authorization": f"Bearer {key['key']}"}

@@ -31,10 +31,45 @@ import Testing
         #expect(try await ask(host, "/nothing").status == 404)
     }
 
+    @Test func `a role that nothing names is refused with the most similar one, unless it is called new`() async throws
+    {
+        let host = try await NotesGateway()
+        let mistyped: WireValue = ["roles": ["editr"]]
+        for path in ["/accounts/alice/roles/grant", "/accounts/alice/roles"] {
+            let refused = try await tell(host, path, mistyped)
+            #expect(refused.status == 400 && refused.target == "roles", "\(refused)")
+            #expect(refused.text.contains("Did you mean editor?"), "\(refused)")
+        }
+        let account: WireValue = ["name": "dora", "password": "a long password", "roles": ["editr"]]
+        #expect(try await tell(host, "/accounts", account).status == 400)
+        #expect(try await tell(host, "/accounts/alice/keys", ["title": "a", "roles": ["editr"]]).status == 400)
+        let new: WireValue = ["roles": ["editr"], "newRole": true]
+        #expect(try await tell(host, "/accounts/alice/roles/grant", new).status < 300)
+        // One that the account has is no mistake.
+        #expect(try await tell(host, "/accounts/alice/roles", mistyped).status < 300)
+        #expect(try await ask(host, "/accounts/alice").json["roles"] == ["editr"])
+    }
+
+    @Test(arguments: [
+        ("identity.providers.corp.roles", "[member, staff]", ["member", "staff"]),
+        ("identity.providers.corp.groups.portal-admins", "[admin]", ["admin"]),
+        (
+            "identity.demoAccounts", "[{name: alice, roles: [member]}, {name: admin, roles: [member, admin]}]",
+            ["admin", "member"]
+        ),
+        ("adapters.chat.moderators", "[admin]", ["admin"]), ("adapters.notes.access", "{roles: [editor]}", ["editor"]),
+        ("adapters.notes.access", "{read: login, write: {roles: [editor]}}", ["editor"]),
+        ("admin.roles", "[viewer]", []), ("http.host", "127.0.0.1", []),
+    ])
+    func `a setting names roles`(key: String, value: String, roles: [String]) {
+        let setting = ConfiguredSetting(key: key, value: value, location: nil, reloads: true)
+        #expect(NamedRoles.roles(setting).map(\.text).sorted() == roles)
+    }
+
     @Test func `accounts are added, disabled, enabled and given roles and passwords`() async throws {
         let host = try await NotesGateway()
         let added = try await tell(
-            host, "/accounts", ["name": "carol", "password": "a long password", "roles": ["member"]])
+            host, "/accounts", ["name": "carol", "password": "a long password", "roles": ["editor"]])
         #expect(added.status < 300, "\(added)")
         #expect(try await tell(host, "/accounts", ["name": "carol", "password": "a long password"]).status == 409)
         #expect(try await tell(host, "/accounts", ["password": "a long password"]).target == "name")
@@ -43,6 +78,7 @@ import Testing
         #expect(try await host.get("/auth/me").status == 401)
         #expect(try await tell(host, "/accounts/alice/enable").status < 300)
         #expect(try await host.get("/auth/me").status == 200)
+        // A mount names it.
         #expect(try await tell(host, "/accounts/alice/roles/grant", ["roles": ["editor"]]).status < 300)
         #expect(try await host.get("/auth/me").json["roles"] == ["editor", "member"])
         #expect(try await tell(host, "/accounts/alice/roles/revoke", ["roles": ["member"]]).status < 300)

@@ -35,6 +35,27 @@ import Testing
         }
     }
 
+    @Test func `after five failed or unfinished attempts an address has low priority, but not for its own names`() {
+        var backoff = LoginBackoff(.init())
+        func begin(_ name: String, from address: ClientAddress, at seconds: Double = 0) -> LoginBackoff.Attempt? {
+            guard case .proceed(let pass) = backoff.begin(name: name, from: address, now: at(seconds)) else {
+                return nil
+            }
+            return pass
+        }
+        #expect(attempt(&backoff, "bob", from: here, .accepted, at: 0) == 0)
+        // Three unfinished and two that failed.
+        let unfinished = (0..<3).map { begin("u\($0)", from: here) }
+        #expect(unfinished.allSatisfy { $0?.priority == .normal })
+        for number in 3..<5 { #expect(attempt(&backoff, "u\(number)", from: here, at: 0) == 0) }
+        #expect(begin("u5", from: here)?.priority == .low)
+        #expect(begin("bob", from: here)?.priority == .normal)
+        #expect(begin("u5", from: elsewhere)?.priority == .normal)
+        for case let pass? in unfinished { backoff.end(pass, .unknown, now: start) }
+        // Forgotten with the failures.
+        #expect(begin("u6", from: here, at: 3_600)?.priority == .normal)
+    }
+
     @Test func `asking while one has to wait does not make the wait longer`() {
         var backoff = LoginBackoff(.init())
         for _ in 0..<6 { _ = attempt(&backoff, from: here, at: 0) }

@@ -1,5 +1,8 @@
 import AdapterKit
 import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
 import Testing
 import WireFormats
 
@@ -79,6 +82,12 @@ import WireFormats
         Exchange(
             "accounts password al", post("accounts/al/password", ["password": "new"]), .null,
             shown: "The password of al is set.\n", input: "new\n"),
+        Exchange(
+            "accounts roles al", get("accounts/al"), ["name": "al", "roles": ["a"], "state": "active"],
+            shown: "name: al\nroles: a\n"),
+        Exchange(
+            "accounts roles al a --new-role", post("accounts/al/roles", ["roles": ["a"], "newRole": true]), .null,
+            shown: "The roles of al are set.\n"),
         Exchange(
             "accounts roles al a b", post("accounts/al/roles", ["roles": ["a", "b"]]), .null,
             shown: "The roles of al are set.\n"),
@@ -249,6 +258,35 @@ import WireFormats
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data().write(to: folder.appending(path: "admin.sock"))
         let done = try await Porticoctl(["status", "--data", folder.path])
-        #expect(done.status == 1 && done.errors.contains("The gateway does not answer at \(folder.path)/admin.sock."))
+        let sentence = "No gateway runs here: \(folder.path)/admin.sock is left of one that has ended."
+        #expect(done.status == 1 && done.errors == "porticoctl: \(sentence) Name its data directory with --data.\n")
+    }
+
+    @Test func `where nothing listens, the option that names another address is named`() async throws {
+        let done = try await Porticoctl(["status", "--url", "http://127.0.0.1:9"])
+        #expect(done.status == 1)
+        #expect(
+            done.errors
+                == "porticoctl: Nothing listens at http://127.0.0.1:9. Name a gateway's admin listener with --url.\n")
+    }
+
+    @Test func `a file of authorities that holds no certificate is refused before anything is sent`() async throws {
+        let done = try await Porticoctl(["status", "--url", "https://127.0.0.1:9", "--authorities", "/dev/null"])
+        #expect(done.status == 2 && done.errors.contains("--authorities"))
+    }
+
+    @Test func `a connection that ends in the handshake is not tried again, and its address is named`() async throws {
+        let accepted = Atomic(0)
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                accepted.add(1, ordering: .relaxed)
+                return channel.close()
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let url = "https://127.0.0.1:\(listener.localAddress?.port ?? 0)"
+        let done = try await Porticoctl(["status", "--url", url])
+        #expect(done.status == 1 && done.errors.contains("The gateway does not answer at \(url)"))
+        #expect(accepted.load(ordering: .relaxed) == 1)
+        try await listener.close().get()
     }
 }

@@ -13,11 +13,18 @@ struct AccountRoutes: Sendable {
             Member("name", .string(maximumLength: 64), isRequired: true),
             Member("displayName", .string(maximumLength: 200)),
             Member("password", .string(maximumLength: 1_024)), Member("roles", .list(of: .string(maximumLength: 64))),
+            newRole,
         ])
     private static let password = ObjectShape(
         "NewPassword", members: [Member("password", .string(maximumLength: 1_024), isRequired: true)])
     private static let roles = ObjectShape(
         "Roles", members: [Member("roles", .list(of: .string(maximumLength: 64)), isRequired: true)])
+    private static let granted = ObjectShape(
+        "GrantedRoles",
+        members: [Member("roles", .list(of: .string(maximumLength: 64)), isRequired: true), newRole])
+    private static let newRole = Member(
+        "newRole", .bool, defaultValue: false,
+        summary: "Takes roles that neither the configuration nor an adapter names yet.")
 
     func routes() -> [Route] { list() + changes() }
 
@@ -30,6 +37,11 @@ struct AccountRoutes: Sendable {
                 .post, "/admin/v1/accounts",
                 accounts.endpoint("accounts.add", .grant, "Adds an account.", Self.creation) {
                     try await add($1, by: $0.caller.principal)
+                }),
+            Route(
+                .get, "/admin/v1/accounts/{name}",
+                accounts.endpoint("accounts.show", .read, "An account and its roles.") { request, _ in
+                    Self.value(try await accounts.account(request))
                 }),
         ]
     }
@@ -46,11 +58,12 @@ struct AccountRoutes: Sendable {
                 id, input, actor in
                 try await administration.setPassword(input.secret("password"), of: id, by: actor)
             },
-            accounts.change("roles", "Sets an account's roles.", Self.roles) { id, input, actor in
-                try await administration.setRoles(try Self.roles(input), of: id, by: actor)
+            accounts.change("roles", "Sets an account's roles.", Self.granted) { id, input, actor in
+                let held = try await administration.account(id)?.roles ?? []
+                try await administration.setRoles(try await named(input, held: held), of: id, by: actor)
             },
-            accounts.change("roles/grant", "Gives an account roles.", Self.roles) { id, input, actor in
-                try await administration.changeRoles(granting: try Self.roles(input), of: id, by: actor)
+            accounts.change("roles/grant", "Gives an account roles.", Self.granted) { id, input, actor in
+                try await administration.changeRoles(granting: try await named(input), of: id, by: actor)
             },
             accounts.change("roles/revoke", "Takes roles from an account.", Self.roles) { id, input, actor in
                 try await administration.changeRoles(revoking: try Self.roles(input), of: id, by: actor)
@@ -78,9 +91,16 @@ extension AccountRoutes {
         let password = input["password"]?.stringValue.map { Secret($0) }
         let account = try await administration.addAccount(
             NewAccount(
-                name, displayName: input["displayName"]?.stringValue, roles: try Self.roles(input), password: password),
+                name, displayName: input["displayName"]?.stringValue, roles: try await named(input), password: password),
             by: actor)
         return Self.value(account)
+    }
+
+    /// Throws `request.invalid` for a role that is not known yet, unless the input says that it is new.
+    private func named(_ input: WireDictionary, held: Set<RoleName> = []) async throws -> Set<RoleName> {
+        let roles = try Self.roles(input)
+        if input["newRole"]?.boolValue != true { try await accounts.roles.check(roles, held: held) }
+        return roles
     }
 
     private static func roles(_ input: WireDictionary) throws -> Set<RoleName> {
@@ -108,6 +128,7 @@ extension AccountRoutes {
 struct AccountAdministration: Sendable {
     let identity: Identity
     let services: GatewayServices
+    let roles: NamedRoles
 
     func endpoint(
         _ name: String, _ action: AdministrationAction, _ summary: String, _ input: ObjectShape? = nil,
@@ -199,8 +220,10 @@ struct CredentialRoutes: Sendable {
 
     private func create(_ input: WireDictionary, for request: AuthenticatedRequest) async throws -> WireValue {
         let wanted = try APIKeyRequest(input, now: accounts.services.clock.now())
+        let account = try await accounts.account(request)
+        try await accounts.roles.check(wanted.roles ?? [], held: account.roles)
         let made = try await administration.createAPIKey(
-            for: accounts.account(request).id, title: wanted.title, roles: wanted.roles, scope: wanted.scope,
+            for: account.id, title: wanted.title, roles: wanted.roles, scope: wanted.scope,
             expires: wanted.expires, by: request.caller.principal)
         return KeyShapes.value(made.key, made.credential)
     }

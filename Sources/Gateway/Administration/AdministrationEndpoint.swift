@@ -24,7 +24,9 @@ extension Gateway {
         let status = StatusRoutes(
             adapters: adapters, services: services, version: settings.version, readiness: readiness,
             started: started ?? clock.now(), upstreams: upstreams, isRestorePending: isRestorePending)
-        let accounts = AccountAdministration(identity: identity, services: services)
+        let accounts = AccountAdministration(
+            identity: identity, services: services,
+            roles: NamedRoles(adapters: adapters, configuration: configuration))
         let routes =
             status.routes() + AccountRoutes(accounts: accounts).routes() + CredentialRoutes(accounts: accounts).routes()
             + AuditRoutes(accounts: accounts).routes()

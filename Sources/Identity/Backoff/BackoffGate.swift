@@ -36,13 +36,13 @@ final class BackoffGate: Sendable {
     /// what `attempt` gives. A caller that is cancelled does not wait any longer.
     func attempt<Result>(
         _ username: String, from address: ClientAddress,
-        _ attempt: () async throws -> (outcome: LoginBackoff.Outcome, result: Result)
+        _ attempt: (PasswordPriority) async throws -> (outcome: LoginBackoff.Outcome, result: Result)
     ) async throws -> Result {
         let pass = try await enter(username, address)
         var outcome = LoginBackoff.Outcome.unknown
         defer { end(pass, outcome) }
         try Task.checkCancellation()
-        let found = try await attempt()
+        let found = try await attempt(pass.priority)
         outcome = found.outcome
         return found.result
     }

@@ -23,6 +23,7 @@ public struct LoginBackoff: Sendable {
 
     /// An attempt under way. Exactly one ``end(_:_:now:)`` belongs to it.
     package struct Attempt: Sendable {
+        package let priority: PasswordPriority
         fileprivate let keys: [Key]
         fileprivate let name: String
         fileprivate let address: ClientAddress
@@ -67,10 +68,11 @@ public struct LoginBackoff: Sendable {
         if longest > .zero { return .wait(longest.wholeSecondsUp) }
         if hasWaited, keys.contains(where: { isUsedUp($0, now: now) }) { return .wait(1) }
         if keys.contains(where: { isFull($0, now: now) }) { return .queue }
+        let priority = priority(name, address, now: now)
         for key in keys {
             counters[key, default: Counter(blockedUntil: now, lastFailure: now)].inFlight += 1
         }
-        return .proceed(Attempt(keys: keys, name: name, address: address))
+        return .proceed(Attempt(priority: priority, keys: keys, name: name, address: address))
     }
 
     package mutating func end(_ attempt: Attempt, _ outcome: Outcome, now: WireDate) {
@@ -99,6 +101,14 @@ public struct LoginBackoff: Sendable {
 }
 
 extension LoginBackoff {
+    /// Low for an address with as many failed and unfinished attempts as are free for one name, except for a name that
+    /// has signed in from there lately: so many guesses of an address stand before others' sign-ins, and no more.
+    private func priority(_ name: String, _ address: ClientAddress, now: WireDate) -> PasswordPriority {
+        guard !known.contains(address, for: name), let counter = counters[.address(address)] else { return .normal }
+        let failures = isForgotten(counter, now: now) ? 0 : counter.failures
+        return failures + counter.inFlight < limits.pair.free ? .normal : .low
+    }
+
     private func wait(_ key: Key, now: WireDate) -> Duration {
         guard let counter = counters[key], !isForgotten(counter, now: now) else { return .zero }
         if now < counter.blockedUntil { return counter.blockedUntil - now }
@@ -196,6 +206,13 @@ extension LoginBackoff {
             return min(delay, cap)
         }
     }
+}
+
+/// Which threads check a password: those of one priority never wait for the others.
+public enum PasswordPriority: Sendable, Hashable, CaseIterable {
+    case normal
+    /// For addresses with several failed or unfinished attempts.
+    case low
 }
 
 /// From where accounts signed in lately: there, other people's failures elsewhere don't count.

@@ -5,10 +5,12 @@ import Synchronization
 package struct PasswordShare: Sendable, Hashable {
     let address: ClientAddress
     let name: String
+    let priority: PasswordPriority
 
-    package init(address: ClientAddress, name: String) {
+    package init(address: ClientAddress, name: String, priority: PasswordPriority = .normal) {
         self.address = address
         self.name = LoginBackoff.bounded(name)
+        self.priority = priority
     }
 }
 

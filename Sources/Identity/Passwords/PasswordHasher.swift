@@ -5,8 +5,7 @@ import Synchronization
 /// Makes and checks password hashes on its own threads, in fair shares.
 struct PasswordHasher: Sendable {
     let parameters: ScryptParameters
-    private let turns: FairScheduler
-    private let threads: HashingThreadPool
+    private let queues: PasswordQueues
     private let randomness: any Randomness
     /// A hash at today's cost that no password has: what is compared where there is no account, so that the answer
     /// takes the same time.
@@ -15,10 +14,9 @@ struct PasswordHasher: Sendable {
     init(_ configuration: IdentityConfiguration.Passwords, randomness: any Randomness) {
         parameters = configuration.scrypt
         let count = configuration.hashingThreads ?? max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
-        turns = FairScheduler(
+        queues = PasswordQueues(
             FairQueue.Limits(
                 slots: count, waiting: configuration.waitingHashes, longestWait: configuration.longestWait))
-        threads = HashingThreadPool(threads: count, limit: configuration.waitingHashes)
         self.randomness = randomness
         dummy = PasswordHash(
             parameters: configuration.scrypt, salt: randomness.bytes(PasswordHash.saltLength),
@@ -27,10 +25,8 @@ struct PasswordHasher: Sendable {
 
     func hash(_ password: Secret, for share: PasswordShare) async throws -> PasswordHash {
         let salt = randomness.bytes(PasswordHash.saltLength)
-        return try await turns.run(for: share) {
-            try await threads.run { [parameters] in
-                try Scrypt.hash(password, salt: salt, parameters: parameters)
-            }
+        return try await queues.run(for: share) { [parameters] in
+            try Scrypt.hash(password, salt: salt, parameters: parameters)
         }
     }
 
@@ -38,22 +34,53 @@ struct PasswordHasher: Sendable {
     func verify(_ password: Secret, against stored: PasswordHash?, for share: PasswordShare) async throws -> Bool {
         let isPossible = PasswordPolicy.isPossible(password)
         let candidate = isPossible ? password : Secret("\u{0}")
-        let matches = try await turns.run(for: share) {
-            try await threads.run { [dummy] in try Scrypt.verify(candidate, against: stored ?? dummy) }
+        let matches = try await queues.run(for: share) { [dummy] in
+            try Scrypt.verify(candidate, against: stored ?? dummy)
         }
         return matches && isPossible && stored != nil
     }
 }
 
-/// A few threads of low priority for hashes: off the event loops and off Swift's own pool, whose threads must not block.
+/// Password work in fair shares, on threads of its own, with a queue and threads for each priority: a flood of guesses
+/// neither stands before others' sign-ins nor takes the processor from them.
+package struct PasswordQueues: Sendable {
+    private struct Queue {
+        let turns: FairScheduler
+        let threads: HashingThreadPool
+    }
+
+    private let normal: Queue
+    private let low: Queue
+
+    /// `limits`: of each priority.
+    package init(_ limits: FairQueue.Limits) {
+        func queue(_ priority: PasswordPriority) -> Queue {
+            Queue(
+                turns: FairScheduler(limits),
+                threads: HashingThreadPool(threads: limits.slots, limit: limits.waiting, priority: priority))
+        }
+        normal = queue(.normal)
+        low = queue(.low)
+    }
+
+    /// Throws `server.overloaded` where the turn would come too late.
+    package func run<Result: Sendable>(
+        for share: PasswordShare, _ work: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        let queue = share.priority == .low ? low : normal
+        return try await queue.turns.run(for: share) { try await queue.threads.run(work) }
+    }
+}
+
+/// A few threads for hashes: off the event loops and off Swift's own pool, whose threads must not block.
 ///
 /// At most `threads` hashes hold memory at once. The queue is bounded; one more is refused with `server.overloaded`. A
 /// caller that is cancelled while it waits leaves the queue. The threads end when this object goes.
 package final class HashingThreadPool: Sendable {
     private let core: Core
 
-    package init(threads: Int, limit: Int) {
-        core = Core(limit: limit, threads: threads)
+    package init(threads: Int, limit: Int, priority: PasswordPriority = .normal) {
+        core = Core(limit: limit, threads: threads, priority: priority)
         for _ in 0..<threads {
             Thread.detachNewThread { [core] in core.work() }
         }
@@ -84,10 +111,12 @@ package final class HashingThreadPool: Sendable {
 private final class Core: Sendable {
     let queue: Mutex<HashingQueue>
     private let threads: Int
+    private let priority: PasswordPriority
     private let wake = DispatchSemaphore(value: 0)
 
-    init(limit: Int, threads: Int) {
+    init(limit: Int, threads: Int, priority: PasswordPriority) {
         queue = Mutex(HashingQueue(limit: limit))
+        self.priority = priority
         self.threads = threads
     }
 
@@ -106,7 +135,7 @@ private final class Core: Sendable {
     }
 
     func work() {
-        Self.lowerPriority()
+        if priority == .low { Self.lowerPriority() }
         while true {
             wake.wait()
             let (job, isStopped) = queue.withLock { ($0.takeFirst(), $0.isStopped) }

@@ -22,11 +22,11 @@ package struct LocalAccounts: SignInProvider {
 
     /// One look-up and one hash, whether the account is there, is disabled, or has no password.
     package func verify(_ evidence: SignInEvidence) async throws -> SignInVerdict {
-        guard case .password(let username, let password, let address) = evidence else { return .refused }
+        guard case .password(let username, let password, let address, let priority) = evidence else { return .refused }
         let name = AccountName(username)
         let found = try await accounts.account(named: name ?? Self.anyName)
         let account = name == nil ? nil : found
-        let share = PasswordShare(address: address, name: username)
+        let share = PasswordShare(address: address, name: username, priority: priority)
         let matches = try await hasher.verify(password, against: account?.password, for: share)
         guard matches, let account, account.state == .active else { return .refused }
         try await strengthen(account, with: password, for: share)

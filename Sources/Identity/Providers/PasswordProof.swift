@@ -13,8 +13,9 @@ struct PasswordProof: Sendable {
 
     /// Throws `auth.invalid`, the same whatever is wrong, `auth.throttled`, or what a provider throws.
     func prove(_ username: String, _ password: Secret, from address: ClientAddress) async throws -> Proven {
-        let answer = try await backoff.attempt(username, from: address) {
-            let answer = try await ask(.password(username: username, password, from: address))
+        let answer = try await backoff.attempt(username, from: address) { priority in
+            let answer = try await ask(
+                .password(username: username, password, from: address, priority: priority))
             return (answer.outcome, answer)
         }
         switch answer {

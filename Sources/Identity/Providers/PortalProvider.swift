@@ -25,7 +25,7 @@ package struct PortalProvider: SignInProvider {
 
     /// A name that could be no account's is not sent: what one system trims or folds another does not.
     package func verify(_ evidence: SignInEvidence) async throws -> SignInVerdict {
-        guard case .password(let username, let password, let address) = evidence, let name = AccountName(username),
+        guard case .password(let username, let password, let address, _) = evidence, let name = AccountName(username),
             Self.isPlausible(password), let roles = settings.roles.roles(of: []),
             let jar = try await signIn(username, password, from: address)
         else { return .refused }

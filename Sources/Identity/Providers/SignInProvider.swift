@@ -9,8 +9,9 @@ public struct ProviderName: ValidatedName {
 
 /// Evidence of an identity. Each kind is for the providers that know it; the others refuse it.
 public enum SignInEvidence: Sendable {
-    /// From where decides only about whose turn it is.
-    case password(username: String, Secret, from: ClientAddress = .unknown)
+    /// From where, and the priority, decide only about whose turn it is.
+    case password(
+        username: String, Secret, from: ClientAddress = .unknown, priority: PasswordPriority = .normal)
     /// What a browser brought back from a provider's own sign-in page, with what was kept for that moment.
     case authorizationCode(Secret, verifier: Secret, nonce: Secret)
     /// A token that a provider issued to an app.

@@ -26,12 +26,12 @@ struct Accounts: AsyncParsableCommand {
         @Argument(help: "The account's name.") var name: String
         @Option(help: "The name that people see.") var displayName: String?
         @Option(help: "A role; may be given several times.") var role: [String] = []
+        @OptionGroup var new: NewRoleOption
         @Flag(help: "For a program: it signs in with API keys only.") var withoutPassword = false
 
         func run() async throws {
-            var account: WireDictionary = [
-                "name": .string(name), "roles": .array(role.map(WireValue.string)),
-            ]
+            var account: WireDictionary = ["name": .string(name)]
+            for member in new.input(role) { account[member.key] = member.value }
             if !withoutPassword { account["password"] = .string(try PasswordPrompt.read()) }
             if let displayName { account["displayName"] = .string(displayName) }
             let added = try await options.withConnection {
@@ -79,14 +79,25 @@ struct Accounts: AsyncParsableCommand {
     }
 
     struct SetRoles: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(commandName: "roles", abstract: "Sets an account's roles.")
+        static let configuration = CommandConfiguration(
+            commandName: "roles", abstract: "Lists an account's roles, or sets them to the ones that are named.",
+            discussion: "roles revoke NAME ROLE takes one away.")
 
         @OptionGroup var options: ConnectionOptions
+        @OptionGroup var new: NewRoleOption
         @Argument(help: "The account's name.") var name: String
-        @Argument(help: "The roles it has from now on.") var roles: [String] = []
+        @Argument(help: "The roles it has from now on; none: they are listed.") var roles: [String] = []
 
         func run() async throws {
-            try await options.change(name, "roles", ["roles": .array(roles.map(WireValue.string))])
+            guard !roles.isEmpty else {
+                let account = try await options.withConnection {
+                    try await $0.get("/admin/v1/accounts/\(name.asPathSegment)")
+                }
+                return try Printer(style: options.output).show([
+                    "name": account["name"] ?? .null, "roles": account["roles"] ?? [],
+                ])
+            }
+            try await options.change(name, "roles", .dictionary(new.input(roles)))
             try Printer(style: options.output).done("The roles of \(name) are set.")
         }
     }
@@ -132,8 +143,9 @@ struct Roles: AsyncParsableCommand {
 
         @OptionGroup var options: ConnectionOptions
         @OptionGroup var roles: NamedRoles
+        @OptionGroup var new: NewRoleOption
 
-        func run() async throws { try await roles.change("grant", options) }
+        func run() async throws { try await roles.change("grant", new.input(roles.roles), options) }
     }
 
     struct Revoke: AsyncParsableCommand {
@@ -142,7 +154,9 @@ struct Roles: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
         @OptionGroup var roles: NamedRoles
 
-        func run() async throws { try await roles.change("revoke", options) }
+        func run() async throws {
+            try await roles.change("revoke", ["roles": .array(roles.roles.map(WireValue.string))], options)
+        }
     }
 }
 
@@ -150,8 +164,20 @@ struct NamedRoles: ParsableArguments {
     @Argument(help: "The account's name.") var name: String
     @Argument(help: "The roles.") var roles: [String]
 
-    func change(_ action: String, _ options: ConnectionOptions) async throws {
-        try await options.change(name, "roles/\(action)", ["roles": .array(roles.map(WireValue.string))])
+    func change(_ action: String, _ input: WireDictionary, _ options: ConnectionOptions) async throws {
+        try await options.change(name, "roles/\(action)", .dictionary(input))
         try Printer(style: options.output).done("The roles of \(name) are changed.")
+    }
+}
+
+/// Whether roles may be ones that nothing names yet.
+struct NewRoleOption: ParsableArguments {
+    @Flag(name: .customLong("new-role"), help: "Takes roles that neither the configuration nor an adapter names yet.")
+    var isNew = false
+
+    func input(_ roles: [String]) -> WireDictionary {
+        var input: WireDictionary = ["roles": .array(roles.map(WireValue.string))]
+        if isNew { input["newRole"] = true }
+        return input
     }
 }

@@ -32,7 +32,7 @@ struct ConnectCommands: AsyncParsableCommand {
 
         private func fetched() async throws -> [UInt8] {
             do {
-                let response = try await HTTPClient.shared.execute(
+                let response = try await HTTPClient.documents.execute(
                     HTTPClientRequest(url: source), timeout: .seconds(30))
                 guard response.status == .ok else {
                     throw CommandError("\(OpenAPIDraft.shown(source)) answered \(response.status.code).")

@@ -75,7 +75,7 @@ struct SOAPFetch: AsyncParsableCommand {
         request.headers.add(name: "Accept", value: "text/xml, application/xml, */*;q=0.1")
         if let user, let password { request.setBasicAuth(username: user, password: password) }
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: Self.deadline)
+            let response = try await HTTPClient.documents.execute(request, timeout: Self.deadline)
             guard response.status != .unauthorized else {
                 throw CommandError("\(address) is for those who sign in: name an account with --user.", exitStatus: 4)
             }

@@ -21,7 +21,7 @@ struct Connection {
 
     init(_ address: GatewayAddress) throws {
         self.address = address
-        var configuration = HTTPClient.Configuration()
+        var configuration = HTTPClient.Configuration.prompt
         if case .listener(let listener) = address { configuration.tlsConfiguration = try listener.tls() }
         client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
@@ -79,7 +79,7 @@ struct Connection {
         do {
             response = try await client.execute(request, timeout: Self.idleTimeout)
         } catch {
-            throw CommandError("The gateway does not answer at \(address)\(address.hint(error)).", isUnanswered: true)
+            throw CommandError(address.explanation(of: error), isUnanswered: true)
         }
         do {
             let body = try await response.body.collect(upTo: Self.maximumAnswer)
@@ -139,11 +139,6 @@ enum GatewayAddress: CustomStringConvertible {
             return request
         }
     }
-
-    /// What may be wrong; a socket has no certificate.
-    func hint(_ error: any Error) -> String {
-        if case .listener = self { ": \(String(describing: error).visible)" } else { "" }
-    }
 }
 
 /// An admin listener (`admin.port`) and what is shown to it.
@@ -158,7 +153,12 @@ struct AdminListener {
 
     func tls() throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        if let authorities { configuration.trustRoots = .file(authorities) }
+        if let authorities {
+            guard let known = try? NIOSSLCertificate.fromPEMFile(authorities), !known.isEmpty else {
+                throw CommandError("\(authorities) (--authorities) holds no certificate (PEM).", exitStatus: 2)
+            }
+            configuration.trustRoots = .certificates(known)
+        }
         guard let certificate else { return configuration }
         do {
             configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(certificate.file).map {

@@ -46,7 +46,7 @@ enum ModelSource {
         request.headers.add(name: "Accept", value: "application/xml")
         if let user { request.setBasicAuth(username: user, password: try PasswordPrompt.read()) }
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: deadline)
+            let response = try await HTTPClient.documents.execute(request, timeout: deadline)
             guard response.status != .unauthorized else {
                 throw CommandError("\(address) is for those who sign in: name an account with --user.", exitStatus: 4)
             }
@@ -92,7 +92,7 @@ enum DescriptionSource {
     private static func fetch(_ address: String) async throws -> WireValue {
         let bytes: [UInt8]
         do {
-            let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: address), timeout: deadline)
+            let response = try await HTTPClient.documents.execute(HTTPClientRequest(url: address), timeout: deadline)
             guard response.status == .ok else { throw CommandError("\(address) answered \(response.status.code).") }
             bytes = Array(try await response.body.collect(upTo: maximumBytes).readableBytesView)
         } catch let failure as CommandError {

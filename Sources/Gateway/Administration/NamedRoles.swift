@@ -1,0 +1,62 @@
+import AdapterKit
+
+/// The roles that the configuration (its providers and accounts too) and the declarations of the adapters name. Others
+/// give nothing, so one that is typed is most likely mistyped.
+struct NamedRoles: Sendable {
+    let adapters: [ServedAdapter]
+    let configuration: any ConfigurationControl
+
+    /// Throws `request.invalid` for a role that is neither named nor one of `held`, with the most similar one.
+    func check(_ roles: Set<RoleName>, held: Set<RoleName> = []) async throws {
+        guard !roles.isSubset(of: held) else { return }
+        let named = await all().union(held)
+        guard let wrong = roles.subtracting(named).min() else { return }
+        let letters = Array(wrong.text.lowercased())
+        let similar = named.sorted().min { left, right in
+            Array(left.text).difference(from: letters).count < Array(right.text).difference(from: letters).count
+        }
+        let hint = similar.map { " Did you mean \($0)?" } ?? ""
+        throw PorticoError(
+            .requestInvalid,
+            "Neither the configuration nor an adapter names a role \(wrong).\(hint) A new one has to be called new: "
+                + "--new-role.", target: "roles")
+    }
+
+    func all() async -> Set<RoleName> {
+        var roles: Set<RoleName> = []
+        for adapter in adapters {
+            Self.collect(adapter.declaration, &roles)
+            Self.collect(adapter.access, &roles)
+        }
+        for setting in await configuration.settings() { roles.formUnion(Self.roles(setting)) }
+        return roles
+    }
+
+    /// Every role within a declaration, wherever it stands: rules, accesses and what else there may come to be.
+    private static func collect(_ value: Any, _ roles: inout Set<RoleName>) {
+        if let role = value as? RoleName {
+            roles.insert(role)
+            return
+        }
+        for child in Swift.Mirror(reflecting: value).children { collect(child.value, &roles) }
+    }
+
+    /// Of a setting of roles (`identity.providers.corp.roles`, `adapters.chat.moderators`, a provider's group), all; of
+    /// another one those in its members called `roles`, as in an access or a list of accounts.
+    static func roles(_ setting: ConfiguredSetting) -> Set<RoleName> {
+        let path = setting.key.split(separator: ".")
+        // Those at the admin listener are other ones.
+        guard path.first != "admin", let last = path.last else { return [] }
+        let isGroup = path.starts(with: ["identity", "providers"]) && path.contains("groups")
+        if isGroup || ["roles", "moderators"].contains(last) {
+            return names(setting.value[...])
+        }
+        return setting.value.split(separator: "roles: [").dropFirst().reduce(into: []) {
+            $0.formUnion(names($1.prefix { $0 != "]" }))
+        }
+    }
+
+    private static func names(_ text: Substring) -> Set<RoleName> {
+        Set(text.split { "[], \"'".contains($0) }.compactMap { RoleName(String($0)) })
+    }
+}
