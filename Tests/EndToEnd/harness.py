@@ -185,6 +185,9 @@ class Gateway:
 
     def request(self, method, path, body=None, headers=None, user=None, token=None):
         headers = dict(headers or {})
+        # What browsers send beside such an `Accept`, and programs do not.
+        if headers.get("Accept", "").startswith("text/html,application/xhtml+xml"):
+            headers.setdefault("Sec-Fetch-Mode", "navigate")
         if user:
             credentials = f"{user}:portico-demo".encode()
             headers["Authorization"] = "Basic " + base64.b64encode(credentials).decode()

@@ -143,6 +143,20 @@ class Pages(GatewayTest):
             cookie = {"Cookie": back.headers["set-cookie"].split(";")[0]}
             self.expect(self.gateway.get(back.headers["location"], CHROME, headers=cookie), 200)
 
+    def test_a_program_that_names_pages_as_browsers_do_gets_what_programs_get(self):
+        java = "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"
+        self.assertEqual(self.expect(self.gateway.get(NOTES, java, user="alice"), 200).headers["content-type"], JSON)
+        self.expect(self.gateway.get(NOTES, java), 401)
+        for mode, expected in (("cors", XML), ("navigate", "text/html; charset=utf-8")):
+            answer = self.gateway.get(NOTES, CHROME, user="alice", headers={"Sec-Fetch-Mode": mode})
+            self.assertEqual(answer.headers["content-type"], expected, mode)
+        # Over HTTP without TLS browsers send no Fetch Metadata.
+        plain = self.gateway.get(NOTES, "text/html, */*;q=0.8", user="alice", headers={"Upgrade-Insecure-Requests": "1"})
+        self.assertEqual(plain.headers["content-type"], "text/html; charset=utf-8")
+        sent = urllib.parse.urlencode({"username": "alice", "password": "wrong"})
+        answer = self.gateway.request("POST", "/auth/login", sent, {"Content-Type": FORM, "Accept": java})
+        self.assertEqual(self.expect(answer, 401).headers["content-type"], JSON)
+
     def test_programs_get_401_as_before(self):
         for headers in ({"Accept": JSON}, {"Accept": "*/*"}, {}, {"Accept": XML}, {"Accept": f"{JSON}, text/html"}):
             self.expect(self.gateway.request("GET", NOTES, None, headers), 401)

@@ -7,7 +7,7 @@ import Testing
 
 /// What people see in browsers, and what browsers may do.
 @Suite struct PageTests {
-    private static let html: HTTPFields = [.accept: "text/html,application/xhtml+xml"]
+    private static let html: HTTPFields = [.accept: "text/html,application/xhtml+xml", .secFetchMode: "navigate"]
 
     private func form(_ fields: [(String, String)]) -> [UInt8] {
         Array(

@@ -24,7 +24,7 @@ struct MetricsEndpoint: Endpoint {
 extension ExpositionFormat {
     /// OpenMetrics where the scraper prefers it; else, and without a preference, the older format, which everything reads.
     init(accept: String?) {
-        let ranges = accept.flatMap { MediaRange.list($0) } ?? []
+        let ranges = MediaRange.list(accept ?? "")
         func quality(_ type: String, _ subtype: String) -> Int {
             ranges.filter { $0.type.type == type && $0.type.subtype == subtype }.map(\.quality).max() ?? 0
         }

@@ -19,6 +19,8 @@ final class ResponseCache: Sendable {
         let accept: String?
         let acceptEncoding: String?
         let contentType: String?
+        /// Whether a page is preferred.
+        let isForPerson: Bool
         /// What an answer may depend on besides the input: the caller's roles, nil for an anonymous one.
         let roles: Set<RoleName>?
         /// Who asks, where row rules make the answer theirs; nil: it is the same for all that may call.
@@ -36,6 +38,7 @@ final class ResponseCache: Sendable {
             accept = request.headers.text(.accept)
             acceptEncoding = request.headers.text(.acceptEncoding)
             contentType = request.headers.text(.contentType)
+            isForPerson = request.isForPerson
             self.roles = roles
             self.reader = reader
             target = request.target.text
@@ -115,7 +118,8 @@ extension ResponseCache.Key {
     static func == (left: ResponseCache.Key, right: ResponseCache.Key) -> Bool {
         left.target == right.target && left.endpoint == right.endpoint && left.accept == right.accept
             && left.acceptEncoding == right.acceptEncoding && left.contentType == right.contentType
-            && left.body == right.body && left.roles == right.roles && left.reader == right.reader
+            && left.isForPerson == right.isForPerson && left.body == right.body && left.roles == right.roles
+            && left.reader == right.reader
     }
 
     /// Where and what is asked tells most keys apart; hashing a principal costs more than comparing it once.

@@ -30,18 +30,25 @@ extension GatewayResponse {
 }
 
 extension GatewayRequest {
-    /// A browser that goes to an address, for a person to look at: it names pages before anything else.
+    /// Whether a browser shows the answer to a person, by what only browsers send: Fetch Metadata (`Sec-Fetch-Mode`), and
+    /// where they leave that out, over HTTP without TLS, `Upgrade-Insecure-Requests`. Programs name pages in `Accept` too.
+    var isForPerson: Bool {
+        guard let mode = headers.text(.secFetchMode) else { return headers.text(.upgradeInsecureRequests) == "1" }
+        return mode == "navigate"
+    }
+
+    /// A browser that goes to an address, for a person to look at.
     var isNavigation: Bool {
-        guard method == .get || method == .head, !isPartOfBatch, headers[.authorization] == nil,
-            let ranges = MediaRange.list(headers[.accept] ?? ""), let first = ranges.first
-        else { return false }
-        return first.type.essence == "text/html" && first.quality > 0
+        guard method == .get || method == .head, !isPartOfBatch, headers[.authorization] == nil, isForPerson else {
+            return false
+        }
+        return PagePreference(accept: headers.text(.accept)) != nil
     }
 
     /// A browser that sent a form and shows the answer to a person.
     var isSentByForm: Bool {
         let type = headers[.contentType].flatMap { MediaType($0) }?.essence
-        return type == BodyReader.formType && headers[.accept]?.lowercased().contains("text/html") == true
+        return type == BodyReader.formType && isForPerson
     }
 
     /// A browser says that a page of another server sent this: by Fetch Metadata (section 2.3), and where it does not
@@ -66,6 +73,8 @@ extension GatewayRequest {
 }
 
 extension HTTPField.Name {
+    static let secFetchMode = HTTPField.Name("Sec-Fetch-Mode")!
+    static let upgradeInsecureRequests = HTTPField.Name("Upgrade-Insecure-Requests")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
     static let crossOriginOpenerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy")!
     static let xFrameOptions = HTTPField.Name("X-Frame-Options")!

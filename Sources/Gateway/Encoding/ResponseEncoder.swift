@@ -64,7 +64,8 @@ struct ResponseEncoder: Sendable {
             accept: request.headers.text(.accept), acceptEncoding: request.headers.text(.acceptEncoding),
             override: overlooksQuery ? nil : request.target["format"], defaultFormat: presentation.defaultFormat,
             textXMLMeansPlist: presentation.textXMLIsPropertyList,
-            mayBePage: !request.isPartOfBatch && (request.method == .get || request.method == .head))
+            mayBePage: !request.isPartOfBatch && (request.method == .get || request.method == .head),
+            isForPerson: request.isForPerson)
         return try negotiated.variant(query) { () throws(PorticoError) in try agree(query, presentation) }
     }
 
@@ -76,7 +77,7 @@ struct ResponseEncoder: Sendable {
         let page = query.mayBePage && query.override == nil ? PagePreference(accept: query.accept) : nil
         do throws(NegotiationFailure) {
             let chosen = try formats.answer(accept: query.accept, override: query.override)
-            if let page, page.precedes(chosen.range) { return Self.page(coding) }
+            if query.isForPerson, let page, page.precedes(chosen.range) { return Self.page(coding) }
             return ResponseVariant(format: chosen.format, mediaType: chosen.mediaType.description, coding: coding)
         } catch {
             if page != nil { return Self.page(coding) }
@@ -130,7 +131,7 @@ struct ResponseEncoder: Sendable {
 }
 
 extension ResponseEncoder {
-    static let vary = "Accept, Accept-Encoding"
+    static let vary = "Accept, Accept-Encoding, Sec-Fetch-Mode, Upgrade-Insecure-Requests"
     static let keptByTheCaller = "private, no-cache"
 
     private func document(
@@ -239,6 +240,8 @@ final class NegotiatedVariants: Sendable {
         let textXMLMeansPlist: Bool
         /// Whether the answer may be a page for people: to reads only.
         let mayBePage: Bool
+        /// Whether a page is preferred where others are acceptable too.
+        let isForPerson: Bool
 
         /// Longer ones are not expected.
         var isShort: Bool {
@@ -265,15 +268,15 @@ final class NegotiatedVariants: Sendable {
     }
 }
 
-/// That a request names `text/html` in `Accept`, as browsers do and programs do not.
+/// That a request names `text/html` in `Accept`.
 struct PagePreference {
     private let ranges: [MediaRange]
     private let page: Int
 
-    /// Nil where the field names no pages, excludes them, or breaks its grammar. A wildcard names none.
+    /// Nil where the field names no pages or excludes them. A wildcard names none.
     init?(accept: String?) {
-        guard let ranges = MediaRange.list(accept ?? ""),
-            let page = ranges.firstIndex(where: { $0.type.essence == "text/html" }), ranges[page].quality > 0
+        let ranges = MediaRange.list(accept ?? "")
+        guard let page = ranges.firstIndex(where: { $0.type.essence == "text/html" }), ranges[page].quality > 0
         else { return nil }
         self.ranges = ranges
         self.page = page

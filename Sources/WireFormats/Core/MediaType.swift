@@ -119,20 +119,20 @@ public struct MediaRange: Sendable, Equatable {
         (type.type == "*" || type.type == other.type) && (type.subtype == "*" || type.subtype == other.subtype)
     }
 
-    /// Reads the value of an `Accept` field; nil where it breaks the grammar. Empty elements are skipped (section 5.6.1).
-    public static func list(_ field: String) -> [MediaRange]? {
+    /// Reads the value of an `Accept` field. Empty elements and those that break the grammar, as the `*` of Java's
+    /// `HttpURLConnection`, are passed over (RFC 9110, section 5.6.1 and 12.5.1).
+    public static func list(_ field: String) -> [MediaRange] {
         var scanner = FieldScanner(field)
         var ranges: [MediaRange] = []
         while !scanner.isAtEnd {
-            if scanner.takes(",") {
-                scanner.skipSpace()
-            } else {
-                guard let type = scanner.takeMediaType(), let range = MediaRange(type),
-                    scanner.isAtEnd || scanner.takes(",")
-                else { return nil }
-                scanner.skipSpace()
+            var element = scanner
+            if let type = element.takeMediaType(), let range = MediaRange(type), element.isAtEnd || element.takes(",") {
                 ranges.append(range)
+                scanner = element
+            } else {
+                scanner.skipElement()
             }
+            scanner.skipSpace()
         }
         return ranges
     }
@@ -148,9 +148,9 @@ public struct MediaRange: Sendable, Equatable {
         self.quality = quality
     }
 
-    /// `0`, `1`, or one of them with up to three decimals, not above 1.
+    /// `0`, `1`, or one of them with up to three decimals, not above 1. Java writes no 0 before the point.
     private static func thousandths(_ text: String) -> Int? {
-        let digits = Array(text.utf8)
+        let digits = Array((text.utf8.first == UInt8(ascii: ".") ? "0" + text : text).utf8)
         guard let whole = digits.first, whole == 0x30 || whole == 0x31, digits.count <= 5,
             digits.count == 1 || digits[1] == UInt8(ascii: "."),
             digits.dropFirst(2).allSatisfy({ $0 &- 0x30 < 10 })
@@ -211,6 +211,21 @@ struct FieldScanner {
             position += 1
         }
         return takes("\"") ? String(decoding: content, as: UTF8.self) : nil
+    }
+
+    /// Goes on behind the next comma that is not quoted, or to the end.
+    mutating func skipElement() {
+        var isQuoted = false
+        while position < text.count {
+            let byte = text[position]
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\\") where isQuoted: position = min(position + 1, text.count)
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: ",") where !isQuoted: return
+            default: continue
+            }
+        }
     }
 
     mutating func takes(_ character: Unicode.Scalar) -> Bool {

@@ -73,14 +73,15 @@ extension RouteFormats {
     /// Chooses the answer's format.
     ///
     /// - Parameters:
-    ///   - accept: the `Accept` field, several of them joined by commas; nil or empty means the route's default.
+    ///   - accept: the `Accept` field, several of them joined by commas; nil, or without a well-formed element, means the
+    ///     route's default.
     ///   - override: the value of `?format=`, which wins over `accept`.
     ///
     /// A format's weight is that of the most specific range that matches it. The highest weight wins; then the more
     /// specific range, then the order in the field, then the route's order. Weight 0 excludes.
     public func answer(accept: String?, override: String? = nil) throws(NegotiationFailure) -> Answer {
         if let override { return try answer(named: override) }
-        guard let ranges = MediaRange.list(accept ?? "") else { throw .malformedField("Accept") }
+        let ranges = MediaRange.list(accept ?? "")
         if ranges.isEmpty { return label(formats[0], formats[0].mediaTypeWritten, nil) }
         let candidates = self.candidates(for: ranges).filter { ranges[$0.range].quality > 0 }
         guard let best = candidates.min(by: { isBetter($0, $1, ranges) }) else {
