@@ -269,6 +269,16 @@ class Reading(Version2Test):
         none = "/odata/v4/reference/MediaItems?$format=application/json;odata.metadata=none"
         self.assertNotIn("@odata.mediaContentType", self.gateway.get(none).json()["value"][0])
 
+    def test_the_slug_of_a_media_entity_is_percent_encoded_utf_8(self):
+        names = {"caf%C3%A9.webp": "caf\u00e9.webp", "100% sure": "100% sure", "a%2Fb": "a/b"}
+        for slug, name in names.items():
+            headers = {"Content-Type": "image/webp", "Slug": slug, "Accept": JSON, "X-Requested-With": "X"}
+            made = self.expect(self.gateway.request("POST", REFERENCE + "MediaItems", b"RIFF", headers), 201).json()["d"]
+            self.assertEqual(made["Name"], name)
+        for slug in ("caf%E9.webp", "caf\u00e9.webp", "%FF"):
+            headers = {"Content-Type": "image/webp", "Slug": slug, "Accept": JSON, "X-Requested-With": "X"}
+            self.assertEqual(self.gateway.request("POST", REFERENCE + "MediaItems", b"RIFF", headers).status, 400, slug)
+
     def test_what_sap_adds_to_an_address_is_taken(self):
         self.assertEqual(len(self.rows("States?sap-client=100&sap-language=DE&$top=2", SAP)), 2)
 

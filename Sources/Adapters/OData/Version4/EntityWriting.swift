@@ -60,7 +60,7 @@ struct EntityWriting: Sendable {
         let type = request.headers["Content-Type"] ?? StreamHandler.standardType
         var payload = try EntityPayload(
             [:], of: collectionPath.table, declared: collectionPath.type, model: tables.model)
-        MediaDescription(type: type, name: request.headers["Slug"], size: request.body.count)
+        try MediaDescription(type: type, slug: request.headers["Slug"], size: request.body.count)
             .describe(&payload, model: tables.model)
         return (payload, [stream.content.text: .data(request.body), stream.mediaType.text: .string(type)])
     }

@@ -201,6 +201,34 @@ struct MediaDescription {
     let name: String?
     let size: Int
 
+    /// - Parameter slug: the field's value: UTF-8 of which what is not printable ASCII is percent-encoded (RFC 5023, section
+    ///   9.7.1). A percent sign that begins no escape stands for itself.
+    /// - Throws: `request.invalid` where that is no UTF-8.
+    init(type: String, slug: String?, size: Int) throws(PorticoError) {
+        self.type = type
+        self.size = size
+        name = try slug.map { slug throws(PorticoError) in try Self.text(of: slug) }
+    }
+
+    private static func text(of slug: String) throws(PorticoError) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(slug.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+            if byte == UInt8(ascii: "%"), digits.count == 2 {
+                bytes.append(UInt8(truncatingIfNeeded: digits[0] << 4 | digits[1]))
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        // Bytes of a field that are no UTF-8 have become replacement characters.
+        guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\u{FFFD}") else {
+            throw PorticoError(.requestInvalid, "The field Slug is no UTF-8.", target: "Slug")
+        }
+        return text
+    }
+
     func describe(_ payload: inout EntityPayload, model: EntityDataModel) {
         for property in payload.type.properties where payload.values[property.name] == nil {
             let primitive = model.primitive(behind: property.type.type)
