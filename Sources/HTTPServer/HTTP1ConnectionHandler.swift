@@ -53,6 +53,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     /// What the decoder is being given, and how many heads had come before.
     private var reading: (bytes: ByteBuffer, heads: Int)?
     private var isWritingRest = false
+    private var discarding: DiscardedBody?
     /// When something of a streamed body was written last; kept up once the peer has closed its side.
     private var lastPiece: NIODeadline?
     private var silenceLook: Scheduled<Void>?
@@ -74,6 +75,8 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
 
         let head: RequestHead
         let isFirstVersion: Bool
+        /// The client's address.
+        var peer = ""
         var body = Body.held(nil)
         var requestEnded = false
         var response = Response.awaited
@@ -158,7 +161,9 @@ extension HTTP1ConnectionHandler {
         case .failure(let error): fail(error)
         case .inputClosed:
             inputHasClosed = true
-            guard exchange != nil else { return close() }
+            guard let exchange else { return close() }
+            // Nothing more comes of what is thrown away.
+            if case .discarding = exchange.body { return close() }
             failBody(.brokenOff)
         }
     }
@@ -192,7 +197,10 @@ extension HTTP1ConnectionHandler {
             whole.writeBuffer(&piece)
             exchange?.body = .held(whole)
         case .incoming(let body)?: body.append(piece)
-        case .discarding?, nil: countDiscarded(piece.readableBytes)
+        case .discarding?:
+            countDiscarded(piece.readableBytes)
+            if let context, discarding?.arrived(piece.readableBytes, at: context.eventLoop.now) == false { close() }
+        case nil: countDiscarded(piece.readableBytes)
         }
     }
 
@@ -237,6 +245,7 @@ extension HTTP1ConnectionHandler {
         let peer = self.peer ?? peers.ofConnection(context.channel, certificate)
         self.peer = peer
         let request = InboundRequest(head, .http1, from: peer, peers: peers, body: body, received: .now)
+        exchange?.peer = request.peer
         let work = server.responder.respond(to: request, on: ResponseSink(self, on: context.eventLoop))
         if case .awaited? = exchange?.response { exchange?.work = work }
     }
@@ -367,11 +376,29 @@ extension HTTP1ConnectionHandler {
             return close()
         }
         if isReading { mustFlush = true } else { context?.flush() }
-        if exchange?.requestEnded == true { endExchange() } else { exchange?.body = .discarding }
+        if exchange?.requestEnded == true { endExchange() } else { beginDiscarding() }
         drain()
     }
 
+    /// The rest of a body whose response has left, of at most ``discardable`` bytes, is read so that the connection can be
+    /// kept: for a time, at ``UploadRate`` at least, and as one of the incomplete requests of its peer.
+    private func beginDiscarding() {
+        guard let context, let exchange else { return }
+        self.exchange?.body = .discarding
+        guard let end = server.responder.beginDiscarding(from: exchange.peer) else { return close() }
+        let limit = TimeAmount.nanoseconds(server.configuration.idle.nanoseconds)
+        let timer = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { [self] in close() }
+        discarding = DiscardedBody(
+            pace: UploadRate(rate: server.configuration.readRate), since: context.eventLoop.now, timer, end: end)
+    }
+
+    private func endDiscarding() {
+        discarding?.end()
+        discarding = nil
+    }
+
     private func endExchange() {
+        endDiscarding()
         exchange = nil
         if inputHasClosed, queue.isEmpty { return close() }
         if isStopping { server.configuration.closesIdleAtOnce ? close() : closeUnlessAsked() }
@@ -521,6 +548,7 @@ extension HTTP1ConnectionHandler {
     /// A body whose end is the connection's, and which breaks off, must not look whole.
     private func close() {
         isShut = true
+        endDiscarding()
         guard let context else { return }
         if exchange?.endsByClosing == true { context.triggerUserOutboundEvent(ConnectionReset(), promise: nil) }
         context.close(promise: nil)
@@ -548,6 +576,7 @@ extension HTTP1ConnectionHandler {
 
     private func end() {
         idleTimeout.stop()
+        endDiscarding()
         silenceLook?.cancel()
         isShut = true
         failBody(.brokenOff)

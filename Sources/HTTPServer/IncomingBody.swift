@@ -154,6 +154,42 @@ struct UploadRate: Sendable {
     }
 }
 
+/// The rest of a body that is read after its response, only to be thrown away.
+struct DiscardedBody {
+    private let pace: UploadRate
+    private let began: NIODeadline
+    private let deadline: Scheduled<Void>
+    private let whenEnded: @Sendable () -> Void
+    private var received = 0
+
+    /// - Parameter deadline: what happens when it has taken too long.
+    init(
+        pace: UploadRate, since began: NIODeadline, _ deadline: Scheduled<Void>,
+        end whenEnded: @escaping @Sendable () -> Void
+    ) {
+        self.pace = pace
+        self.began = began
+        self.deadline = deadline
+        self.whenEnded = whenEnded
+    }
+
+    /// False where it comes too slowly.
+    mutating func arrived(_ bytes: Int, at now: NIODeadline) -> Bool {
+        received += bytes
+        do throws(PorticoError) {
+            try pace.check(received, of: nil, after: .nanoseconds((now - began).nanoseconds))
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func end() {
+        deadline.cancel()
+        whenEnded()
+    }
+}
+
 extension PorticoError {
     static var brokenOff: PorticoError { .malformed("The request ends before it is complete.") }
 

@@ -48,15 +48,20 @@ struct RequestHead {
             throw PorticoError(.versionUnsupported, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
         }
         guard let method = HTTPRequest.Method(rawValue: head.method.rawValue) else { throw .methodUnknown }
-        try Self.check(head.uri, method)
+        let absolute = try AbsoluteTarget(head.uri, method)
+        let target = absolute?.target ?? head.uri
+        try Self.check(target, method)
         self.method = method
-        target = head.uri
+        self.target = target
         var hosts: [String] = []
         for (name, value) in head.headers where name.utf8.count == 4 && name.isEqualCaseInsensitive("host") {
             hosts.append(value)
         }
         guard let host = hosts.first, hosts.count == 1 else { throw .malformed("A request names its host, once.") }
         guard Self.isHost(host) else { throw .malformed("The host is not well-formed.") }
+        guard absolute.map({ $0.isHost(host) }) ?? true else {
+            throw .malformed("The address and the Host field name different hosts.")
+        }
         self.host = host
         fields.reserveCapacity(head.headers.count)
         for (name, value) in head.headers {
@@ -184,6 +189,51 @@ struct RequestHead {
                 default: false
                 }
             }
+    }
+}
+
+/// A request target in absolute form (RFC 9112, section 3.2.2), taken apart.
+///
+/// The RFC lets the target's host win over `Host`, and another program on the way may have gone by either; so they have to
+/// be the same, as for `:authority` in HTTP/2.
+struct AbsoluteTarget {
+    private let authority: String
+    private let defaultPort: String
+    /// The origin form of the same target; `*` for `OPTIONS` of a server as a whole.
+    let target: String
+
+    /// Nil for a target in another form. Throws `request.malformed` where the authority is empty or not well-formed.
+    init?(_ text: String, _ method: HTTPRequest.Method) throws(PorticoError) {
+        let scheme: Int
+        if text.utf8.prefix(7).elementsEqual("http://".utf8, by: Self.isSame) {
+            (scheme, defaultPort) = (7, ":80")
+        } else if text.utf8.prefix(8).elementsEqual("https://".utf8, by: Self.isSame) {
+            (scheme, defaultPort) = (8, ":443")
+        } else {
+            return nil
+        }
+        let rest = text.utf8.dropFirst(scheme)
+        let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+        authority = String(decoding: rest[..<end], as: UTF8.self)
+        guard RequestHead.isHost(authority) else { throw .malformed("The address's host is not well-formed.") }
+        let path = String(decoding: rest[end...], as: UTF8.self)
+        switch path.utf8.first {
+        case nil: target = method == .options ? "*" : "/"
+        case UInt8(ascii: "?"): target = "/" + path
+        default: target = path
+        }
+    }
+
+    /// Whether the value of a `Host` field names the same host.
+    func isHost(_ host: String) -> Bool { bare(host) == bare(authority) }
+
+    private func bare(_ host: String) -> String {
+        let host = host.lowercased()
+        return host.hasSuffix(defaultPort) ? String(host.dropLast(defaultPort.count)) : host
+    }
+
+    private static func isSame(_ byte: UInt8, _ lowercase: UInt8) -> Bool {
+        byte == lowercase || ((0x41...0x5A).contains(byte) && byte | 0x20 == lowercase)
     }
 }
 

@@ -15,6 +15,10 @@ package protocol RequestResponder: Sendable {
     /// would not.
     func overload(for path: String) -> PorticoError?
 
+    /// Counts a request whose body's rest is read only to be thrown away, among the incomplete ones of the peer. Returns what
+    /// ends that; nil: the peer has too many, and its connection is to end. On the connection's event loop.
+    func beginDiscarding(from peer: String) -> (@Sendable () -> Void)?
+
     /// Whether requests to this path are answered on connections beyond the limit too.
     func isAlwaysAnswered(_ path: String) -> Bool
 }

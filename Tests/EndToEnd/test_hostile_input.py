@@ -5,6 +5,7 @@ import random
 import select
 import socket
 import struct
+import time
 import unittest
 import urllib.parse
 
@@ -198,6 +199,40 @@ class HostileBodies(GatewayTest):
             else:
                 self.fail("the connection is still open")
         self.assertRegex(received[:20], rb"^HTTP/1.1 408 ")
+
+    def test_the_rest_of_refused_bodies_that_trickle_holds_no_connection(self):
+        gateway = Gateway("--set", "http.limits.connections=10", "--set", "http.deadlines.head=3s")
+        self.addCleanup(gateway.remove)
+        requests = {"404": "POST /nothing", "405": "DELETE /health/live", "401": "POST /sync/v1/pull"}
+        held = []
+        for number in range(10):
+            status, line = list(requests.items())[number % 3]
+            connection = gateway.connect()
+            self.addCleanup(connection.close)
+            connection.sendall(
+                f"{line} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n".encode())
+            self.assertIn(status.encode(), connection.recv(65536).split(b"\r\n")[0])
+            connection.settimeout(0.01)
+            held.append(connection)
+        end = time.monotonic() + 60
+        while held:
+            self.assertLess(time.monotonic(), end, f"{len(held)} are still open")
+            held = [connection for connection in held if self.trickles(connection)]
+            time.sleep(0.1)
+        # The gateway's side of them lingers.
+        while gateway.get("/nothing").status != 404:
+            self.assertLess(time.monotonic(), end, "no connection is given back")
+            time.sleep(0.1)
+
+    def trickles(self, connection):
+        """Sends one byte more; false where the gateway has ended the connection."""
+        try:
+            connection.sendall(b" ")
+            return connection.recv(65536) != b""
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
 
     def test_a_refused_small_body_leaves_the_connection_usable(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.gateway.port, timeout=60)

@@ -25,8 +25,7 @@ REFUSED = {
     "a Host with a user": (400, GET + "Host: user@a\r\n\r\n"),
     "a Host with a list": (400, GET + "Host: a, b\r\n\r\n"),
     "HTTP/1.0 without a Host": (400, "GET /health/live HTTP/1.0\r\n\r\n"),
-    "absolute-form": (400, "GET http://a/health/live HTTP/1.1\r\n" + HOST + "\r\n"),
-    "absolute-form for another host": (400, "GET http://b/health/live HTTP/1.1\r\n" + HOST + "\r\n"),
+    "a target in absolute form for another host": (400, "GET http://b/health/live HTTP/1.1\r\n" + HOST + "\r\n"),
     "authority-form": (400, "CONNECT a:443 HTTP/1.1\r\n" + HOST + "\r\n"),
     "no slash": (400, "GET health/live HTTP/1.1\r\n" + HOST + "\r\n"),
     "an asterisk but for OPTIONS": (400, "GET * HTTP/1.1\r\n" + HOST + "\r\n"),
@@ -154,6 +153,12 @@ class Strictness(GatewayTest):
         for name, (status, text) in REFUSED.items():
             with self.subTest(name):
                 self.check_refused(status, self.exchange(text + SMUGGLED))
+
+    def test_a_target_in_absolute_form_is_answered_like_its_path(self):
+        for target in ("http://a/health/live", "HTTP://a:80/health/live", "http://A/health/live"):
+            with self.subTest(target):
+                received = self.exchange(f"GET {target} HTTP/1.1\r\n{HOST}Connection: close\r\n\r\n")
+                self.assertEqual([found[0] for found in answers(received)], [200], received)
 
     def test_a_request_that_is_cut_off_is_refused(self):
         for name, text in {

@@ -2,6 +2,7 @@ import AdapterKit
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
+import Synchronization
 import Testing
 
 @testable import HTTPServer
@@ -102,7 +103,7 @@ private func answer(_ text: String, close: Bool = false) -> String {
     }
 
     @Test(arguments: [
-        "GET /a HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /a HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET * HTTP/1.1\r\nHost: a\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET /a HTTP/1.1\r\nHost: a b\r\n\r\n", "GET /a HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
         "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\n", "garbage\r\n\r\n",
@@ -147,6 +148,48 @@ private func answer(_ text: String, close: Bool = false) -> String {
         #expect(!connection.isEnding)
     }
 
+    private static let refused = "POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n"
+
+    @Test func `the rest of a refused body that trickles ends the connection`() throws {
+        let connection = try TestConnection()
+        try connection.send(Self.refused)
+        #expect(try connection.answers() == answer("POST /refused no"))
+        var seconds = 0
+        while connection.channel.isActive, seconds < 100 {
+            connection.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            if connection.channel.isActive { try connection.send("x") }
+            seconds += 1
+        }
+        #expect(seconds < 10)
+        #expect(connection.responder.discards.withLock { $0.count } == 0)
+    }
+
+    @Test func `the rest of a refused body that comes fast enough, and never ends, ends the connection too`() throws {
+        let connection = try TestConnection()
+        try connection.send(Self.refused)
+        var seconds = 0
+        while connection.channel.isActive, seconds < 100 {
+            connection.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            if connection.channel.isActive { try connection.send(String(repeating: "x", count: 600)) }
+            seconds += 1
+        }
+        #expect((30..<40).contains(seconds))
+        #expect(connection.responder.discards.withLock { $0.count } == 0)
+    }
+
+    @Test func `what is thrown away counts as incomplete, and beyond the share the connection ends`() throws {
+        let connection = try TestConnection()
+        try connection.send(Self.refused)
+        #expect(connection.responder.discards.withLock { $0.count } == 1)
+        try connection.send(String(repeating: "x", count: 200_000))
+        #expect(connection.responder.discards.withLock { $0.count } == 0)
+        let beyond = try TestConnection()
+        beyond.responder.discards.withLock { $0.limit = 0 }
+        try beyond.send(Self.refused)
+        #expect(try beyond.answers() == answer("POST /refused no"))
+        #expect(beyond.isEnding)
+    }
+
     @Test func `a request whose body is not complete is answered early behind a slower one too`() throws {
         let connection = try TestConnection()
         try connection.send(
@@ -172,6 +215,29 @@ private func answer(_ text: String, close: Bool = false) -> String {
         let refused = try TestConnection()
         try refused.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
         #expect(try refused.answers() == answer("POST /refused no", close: true))
+    }
+
+    @Test func `a target in absolute form is answered like its path`() throws {
+        for target in ["http://a/c?d", "HTTP://A:80/c?d", "https://a:443/c?d"] {
+            let connection = try TestConnection()
+            try connection.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try connection.answers() == answer("GET /c?d "), "\(target)")
+        }
+        for (target, path) in [("http://a", "/"), ("http://a?b", "/?b"), ("http://a/", "/")] {
+            let connection = try TestConnection()
+            try connection.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try connection.answers() == answer("GET \(path) "), "\(target)")
+        }
+    }
+
+    @Test(arguments: [
+        "http://b/c", "http://a:81/c", "http://u@a/c", "http:///c", "http://", "ftp://a/c", "http:/a", "https://a:80/c",
+        "a/c",
+        "http://a/c#d", "*",
+    ]) func `a target in absolute form for another host or of another form is refused`(target: String) throws {
+        let connection = try TestConnection()
+        try connection.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try connection.answers().hasPrefix("HTTP/1.1 400 "))
     }
 
     @Test func `HTTP 1-0 is answered in its version and its connection ends`() throws {

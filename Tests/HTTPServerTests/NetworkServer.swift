@@ -74,6 +74,8 @@ final class NetworkResponder: RequestResponder {
             closesConnection: true)
     }
 
+    func beginDiscarding(from peer: String) -> (@Sendable () -> Void)? { return {} }
+
     func overload(for path: String) -> PorticoError? { state.withLock { $0.overload } }
     func isAlwaysAnswered(_ path: String) -> Bool { path == "/health" }
 

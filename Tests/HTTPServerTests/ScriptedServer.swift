@@ -16,6 +16,8 @@ final class ScriptedResponder: RequestResponder, @unchecked Sendable {
     private(set) var waiting: [(request: InboundRequest, sink: ResponseSink, work: Work)] = []
     private(set) var answered: [String] = []
     private(set) var silent: [SilentStream] = []
+    /// Bodies whose rest is thrown away, and how many there may be.
+    let discards = Mutex((count: 0, limit: 100))
 
     /// Never has a piece, nor returns: the test's thread is the loop's, on which nothing else may write.
     final class SilentStream: ResponseStream {
@@ -106,6 +108,12 @@ final class ScriptedResponder: RequestResponder, @unchecked Sendable {
     }
 
     func overload(for path: String) -> PorticoError? { nil }
+
+    func beginDiscarding(from peer: String) -> (@Sendable () -> Void)? {
+        guard discards.withLock({ $0.count < $0.limit }) else { return nil }
+        discards.withLock { $0.count += 1 }
+        return { [self] in discards.withLock { $0.count -= 1 } }
+    }
 
     func isAlwaysAnswered(_ path: String) -> Bool { false }
 }

@@ -123,6 +123,8 @@ final class AdminServer: RequestResponder {
 
     func refusal(_ error: PorticoError, peer: String) -> OutboundResponse { Self.response(400, []) }
     func overload(for path: String) -> PorticoError? { nil }
+
+    func beginDiscarding(from peer: String) -> (@Sendable () -> Void)? { return {} }
     func isAlwaysAnswered(_ path: String) -> Bool { false }
 }
 

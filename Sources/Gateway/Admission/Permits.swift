@@ -80,6 +80,11 @@ final class IncompleteBodies: Sendable {
         return try await collect()
     }
 
+    /// A body whose rest is thrown away, until ``end(from:)``; false where the address has its share already.
+    func begin(from peer: String) -> Bool { shares.withLock { $0.take(clientNetwork(of: peer)) } }
+
+    func end(from peer: String) { shares.withLock { $0.leave(clientNetwork(of: peer)) } }
+
     private static let tooMany = PorticoError(
         .overloaded, "Too many requests from this address are incomplete.", retryAfter: 1)
 }

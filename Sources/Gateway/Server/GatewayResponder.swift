@@ -42,6 +42,12 @@ final class GatewayResponder: RequestResponder {
 
     func isAlwaysAnswered(_ path: String) -> Bool { RequestPermits.isAlwaysAnswered(path) }
 
+    func beginDiscarding(from peer: String) -> (@Sendable () -> Void)? {
+        let incomplete = current.withLock { $0.incomplete }
+        guard incomplete.begin(from: peer) else { return nil }
+        return { incomplete.end(from: peer) }
+    }
+
     func respond(to inbound: InboundRequest, on sink: ResponseSink) -> (any CancellableWork)? {
         let id = ids.next()
         // Counted before it can be replaced.
