@@ -17,7 +17,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help run test test-all build build-host check check-deploy bench instructions kills kills-writes chaos-workers test-older-workers worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
+.PHONY: help run test test-all build build-host check check-deploy bench shares instructions kills kills-writes chaos-workers test-older-workers worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -54,6 +54,9 @@ bench: need-formats need-servers build .build/bench-venv/done ## the gateway, th
 	@swift build -c release --package-path Benchmarks/Replica -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/NIOPeers -j $(JOBS)
 	@Benchmarks/run
+
+shares: build ## what one account that takes all it can get costs another, SECONDS (20) each, against the release build; for a quiet machine with two cores
+	@python3 -B Benchmarks/Resilience/shares.py --seconds $(or $(SECONDS),20)
 
 instructions: need-build need-test ## instructions a byte of the wire formats, held against the recorded ones
 	@Benchmarks/instructions.py
