@@ -4,14 +4,16 @@ A scenario names what one account takes and what another asks for meanwhile. A n
 in the row's last cell.
 """
 
-import base64
+import hashlib
+import http.client
 import json
+import select
 import socket
 import threading
 import time
 import urllib.parse
 
-from harness import START_SECONDS
+from harness import START_SECONDS, Answer
 from server_sent_events import Stream
 
 ODATA = "/odata/v4/admissions/"
@@ -113,14 +115,161 @@ class Scenario:
 class RequestsUnderWay(Scenario):
     """Of the requests that are under way, `http.limits.inFlightPerCaller` are one account's, whatever it calls."""
 
-    settings = (*SEARCHES, "--set", "http.limits.inFlight=12", "--set", "http.limits.inFlightPerCaller=6")
+    # More than there are: a share is never all of them.
+    settings = ("--set", "http.limits.inFlight=20", "--set", "http.limits.urgent=0", "--set", "http.limits.inFlightPerCaller=100")
 
     def take(self):
-        self.begin(40, "GET", ENDLESS)
-        self.wait_until(lambda: self.alice("GET", ENDLESS).status == 503, "a refusal")
+        # Long polls, which wait for a change that does not come.
+        checkpoint = self.alice("POST", "/sync/v1/pull", {"collections": ["notes"]}).json()["complete"]["checkpoint"]
+        self.begin(40, "GET", f"/sync/v1/live?collections=notes&wait=60&checkpoint={checkpoint}")
+        self.wait_until(lambda: self.refused() > 0, "a refusal")
+
+    def refused(self):
+        return len(select.select(self.connections, [], [], 0)[0])
 
     def ask(self):
-        return self.bob("GET", "/auth/me")
+        return self.bob("POST", "/sync/v1/pull", {"collections": ["notes"]})
+
+
+class Pulls(Scenario):
+    """Four hundred pulls of one account do not come before those of another: hers are not all answered when his are."""
+
+    PULL = json.dumps({"limit": 500}).encode()
+    FIELDS = f"Content-Type: application/json\r\nContent-Length: {len(PULL)}\r\n"
+    settings = ("--set", "http.deadlines.request=600s")
+    requests = 20
+
+    def take(self):
+        self.pulls = self.begin(400, "POST", "/sync/v1/pull", self.PULL, self.FIELDS)
+        self.wait_until(lambda: self.answered() > 0, "an answer")
+
+    def answered(self):
+        # Not select: its descriptors end at 1024.
+        poll = select.poll()
+        for connection in self.pulls:
+            poll.register(connection, select.POLLIN)
+        return len(poll.poll(0))
+
+    def ask(self):
+        answer = self.bob("POST", "/sync/v1/pull", {"collections": ["notes"]})
+        assert self.answered() < 300, "they were answered first"
+        return answer
+
+
+class Batches(Scenario):
+    """Batches of one account that are under way, and whose calls wait for slots."""
+
+    settings = (*SEARCHES, "--set", "http.limits.inFlight=40", "--set", "http.limits.urgent=0")
+
+    def take(self):
+        body = json.dumps({"calls": [{"id": str(n), "method": "GET", "path": ENDLESS} for n in range(8)]}).encode()
+        fields = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        self.begin(60, "POST", "/batch", body, fields)
+        self.wait_until(lambda: select.select(self.connections, [], [], 0)[0], "a refusal")
+
+    def ask(self):
+        return self.bob("POST", "/batch", {"calls": [{"id": "a", "method": "GET", "path": "/auth/me"}]})
+
+
+class IncompleteBodies(Scenario):
+    """Requests whose bodies come slowly, of one address: those that are collected, and those that are thrown away."""
+
+    settings = ("--set", "http.limits.inFlight=40", "--set", "http.limits.urgent=0")
+
+    def take(self):
+        for path in ["/auth/login", "/nothing"]:
+            for _ in range(60):
+                connection = socket.create_connection(
+                    ("127.0.0.1", self.gateway.port), timeout=60, source_address=("127.0.0.2", 0))
+                connection.sendall(
+                    f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                    f"Content-Length: 100000\r\n\r\n{' ' * 700}".encode())
+                self.connections.append(connection)
+        self.wait_until(lambda: len(select.select(self.connections, [], [], 0)[0]) > 100, "a refusal")
+
+    def ask(self):
+        with self.gateway.connect() as connection:
+            body = json.dumps({"username": "bob", "password": "portico-demo"}).encode()
+            connection.sendall(
+                f"POST /auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n".encode())
+            time.sleep(0.05)
+            connection.sendall(body)
+            return Answer(int(connection.recv(65536).split()[1]), {}, b"")
+
+
+class Changes(Scenario):
+    """Transactions that wait for the one that writes."""
+
+    def take(self):
+        self.made = self.keep_calling(40, lambda: self.alice("POST", "/api/v1/notes/notes", {"title": "t", "text": "t"}).status)
+        self.wait_until(lambda: len(self.made) > 100, "a change")
+
+    def ask(self):
+        return self.bob("POST", "/api/v1/notes/notes", {"title": "t", "text": "t"})
+
+
+class SignIns(Scenario):
+    """Passwords that are checked: guesses of one name from one address beside another's sign-in from another."""
+
+    def take(self):
+        def guess():
+            connection = http.client.HTTPConnection(
+                "127.0.0.1", self.gateway.port, timeout=60, source_address=("127.0.0.2", 0))
+            try:
+                connection.request(
+                    "POST", "/auth/login", json.dumps({"username": "alice", "password": "wrong"}),
+                    {"Content-Type": "application/json"})
+                return connection.getresponse().status
+            finally:
+                connection.close()
+        guesses = self.keep_calling(40, guess)
+        self.wait_until(lambda: any(status in (429, 503) for status in guesses), "a refusal")
+
+    def ask(self):
+        return self.gateway.send("POST", "/auth/login", {"username": "bob", "password": "portico-demo"})
+
+
+class AccountChanges(Scenario):
+    """Changes of accounts and sign-ins, each with its entry in the audit log, one after the other."""
+
+    def take(self):
+        begun = self.keep_calling(
+            30, lambda: self.gateway.send("POST", "/auth/login", {"username": "alice", "password": "portico-demo"}).status)
+        self.wait_until(lambda: len(begun) > 30, "a sign-in")
+
+    def ask(self):
+        return self.gateway.send("POST", "/auth/login", {"username": "bob", "password": "portico-demo"})
+
+
+class CachedResponses(Scenario):
+    settings = ("--set", "http.limits.answerCache=64KiB")
+
+    def take(self):
+        for number in range(100):
+            self.alice("GET", f"/api/v1/users/users?limit={number + 1}")
+
+    def ask(self):
+        return self.bob("GET", "/api/v1/users/users?limit=1")
+
+
+class Uploads(Scenario):
+    requests = 1
+    settings = ("--set", "sync.limits.uploadsPerPrincipal=3", "--set", "sync.limits.uploads=4")
+
+    def upload(self, user, data, last):
+        digest = hashlib.sha256(data).hexdigest()
+        return self.gateway.request(
+            "PUT", f"/sync/v1/attachments/{digest}", body=data[:last],
+            headers={"Content-Range": f"bytes 0-{last - 1}/{len(data)}"}, token=self.tokens[user])
+
+    def take(self):
+        for number in range(5):
+            status = self.upload("alice", f"alice's {number}".encode() * 10, 5).status
+        assert status == 503, status
+
+    def ask(self):
+        return self.upload("bob", b"bob's " * 10, 5)
 
 
 class LongReads(Scenario):

@@ -41,7 +41,7 @@ import Testing
         #expect(!table.count("e", now: 61 * Self.second).isExceeded)
     }
 
-    private func slot(_ caller: String, _ adapter: String) -> FairShares.Slot {
+    private func slot(_ caller: String, _ adapter: String?) -> FairShares.Slot {
         .init(caller: caller, adapter: adapter)
     }
 
@@ -68,6 +68,37 @@ import Testing
         #expect(shares.leave(slot("noisy", "x")) == [3])
         #expect(shares.giveUp(1) && !shares.giveUp(1))
         #expect(shares.leave(slot("other", "x")) == [2])
+    }
+
+    @Test func requestsOfNoAdapterCountForTheirCallerToo() {
+        var shares = FairShares(perCaller: 2, perAdapter: 3, queuePerCaller: 1, queuePerAdapter: 3)
+        #expect(shares.take(slot("a", nil)) == .taken && shares.take(slot("a", "x")) == .taken)
+        #expect(shares.take(slot("a", nil)) == .waits(1) && shares.take(slot("a", "x")) == .refused)
+        #expect(shares.take(slot("b", nil)) == .taken)
+        #expect(shares.leave(slot("a", "x")) == [1])
+    }
+
+    @Test func oneCallersQueueLeavesAPlaceInAnAdaptersQueueToAnother() {
+        var shares = FairShares(perCaller: 1, perAdapter: 1, queuePerCaller: 10, queuePerAdapter: 3)
+        #expect(shares.take(slot("a", "x")) == .taken)
+        #expect(shares.take(slot("a", "x")) == .waits(1) && shares.take(slot("a", "x")) == .waits(2))
+        #expect(shares.take(slot("a", "x")) == .refused)
+        #expect(shares.take(slot("b", "x")) == .waits(3))
+    }
+
+    @Test func oneCallersRequestsAndBatchesLeaveAPlaceToOthersWhateverIsConfigured() {
+        var limits = GatewayLimits()
+        for inFlight in [1, 2, 3, 4, 5, 6, 12, 40, 1024, 100_000] {
+            limits.inFlight = inFlight
+            for (perCaller, queue) in [(1, 0), (256, 512), (100_000, 10_000)] {
+                limits.inFlightPerCaller = perCaller
+                limits.queuePerCaller = queue
+                #expect(limits.callerShare >= 1 && limits.callerQueue >= 0)
+                let batches = max(1, limits.callerShare / 4) + limits.callerQueue / 4
+                guard inFlight > 5 else { continue }
+                #expect(limits.callerShare + limits.callerQueue + batches < inFlight, "\(inFlight)")
+            }
+        }
     }
 
     @Test func oneAddressWaitsForNoMoreBodiesThanItsShare() {

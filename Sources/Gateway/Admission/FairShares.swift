@@ -1,12 +1,15 @@
 import AdapterKit
+import NIOCore
 import Synchronization
 
 /// Counts the concurrent requests of each caller and each adapter, and queues further ones. A state machine;
 /// ``FairShareQueue`` executes it. A request is refused at once where a queue is full.
 struct FairShares {
-    struct Slot: Sendable {
+    struct Slot: Sendable, Hashable {
+        /// The account's name, or the network of a caller without an account.
         let caller: String
-        let adapter: String
+        /// Nil: the gateway itself answers.
+        let adapter: String?
     }
 
     enum Verdict: Equatable {
@@ -15,18 +18,17 @@ struct FairShares {
         case refused
     }
 
-    private struct Waiter {
-        let number: UInt64
-        let slot: Slot
-    }
-
     let perCaller: Int
     let perAdapter: Int
-    /// Who may wait, of one caller and for one adapter.
+    /// How many requests may wait, of one caller and for one adapter.
     let queues: (ofCaller: Int, forAdapter: Int)
     private var callers: [String: Int] = [:]
     private var adapters: [String: Int] = [:]
-    private var waiting: [Waiter] = []
+    /// Requests that wait for alike slots, each in their order.
+    private var waiting: [Slot: CircularBuffer<UInt64>] = [:]
+    private var slots: [UInt64: Slot] = [:]
+    private var waitingOfCaller: [String: Int] = [:]
+    private var waitingForAdapter: [String: Int] = [:]
     private var lastNumber: UInt64 = 0
 
     init(perCaller: Int, perAdapter: Int, queuePerCaller: Int = 0, queuePerAdapter: Int = 0) {
@@ -37,14 +39,18 @@ struct FairShares {
 
     mutating func take(_ slot: Slot) -> Verdict {
         // Most requests are admitted at once, so each name is looked up once.
-        let (ofItsCaller, ofItsAdapter) = count(slot)
-        if ofItsCaller <= perCaller, ofItsAdapter <= perAdapter { return .taken }
+        if count(slot) { return .taken }
         uncount(slot)
-        let ofCaller = waiting.count { $0.slot.caller == slot.caller }
-        let forAdapter = waiting.count { $0.slot.adapter == slot.adapter }
-        guard ofCaller < queues.ofCaller, forAdapter < queues.forAdapter else { return .refused }
+        guard waitingOfCaller[slot.caller, default: 0] < queues.ofCaller,
+            slot.adapter.map({ waitingForAdapter[$0, default: 0] < queues.forAdapter }) ?? true,
+            // One place in an adapter's queue is always left for another caller.
+            slot.adapter == nil || (waiting[slot]?.count ?? 0) < max(1, queues.forAdapter - 1)
+        else { return .refused }
         lastNumber += 1
-        waiting.append(Waiter(number: lastNumber, slot: slot))
+        waiting[slot, default: CircularBuffer(initialCapacity: 4)].append(lastNumber)
+        slots[lastNumber] = slot
+        _ = Self.raise(&waitingOfCaller, slot.caller)
+        if let adapter = slot.adapter { _ = Self.raise(&waitingForAdapter, adapter) }
         return .waits(lastNumber)
     }
 
@@ -52,42 +58,56 @@ struct FairShares {
     /// long queue does not delay the others.
     mutating func leave(_ slot: Slot) -> [UInt64] {
         uncount(slot)
-        guard !waiting.isEmpty else { return [] }
         var admitted: [UInt64] = []
-        while let next = nextWaiter() {
-            let waiter = waiting.remove(at: next)
-            count(waiter.slot)
-            admitted.append(waiter.number)
+        while let next = nextSlot(), let number = waiting[next]?.first {
+            removeWaiting(number, of: next)
+            _ = count(next)
+            admitted.append(number)
         }
         return admitted
     }
 
     /// Whether it was still waiting; otherwise it has its place and has to leave it.
     mutating func giveUp(_ number: UInt64) -> Bool {
-        guard let slot = waiting.firstIndex(where: { $0.number == number }) else { return false }
-        waiting.remove(at: slot)
+        guard let slot = slots[number] else { return false }
+        removeWaiting(number, of: slot)
         return true
     }
 
-    private func nextWaiter() -> Int? {
-        waiting.indices.filter { hasRoom(waiting[$0].slot) }.min { left, right in
-            callers[waiting[left].slot.caller, default: 0] < callers[waiting[right].slot.caller, default: 0]
-        }
+    private func nextSlot() -> Slot? {
+        waiting.filter { hasRoom($0.key) }.min { left, right in
+            let (ofLeft, ofRight) = (callers[left.key.caller, default: 0], callers[right.key.caller, default: 0])
+            return ofLeft != ofRight ? ofLeft < ofRight : (left.value.first ?? 0) < (right.value.first ?? 0)
+        }?.key
     }
 
     private func hasRoom(_ slot: Slot) -> Bool {
-        callers[slot.caller, default: 0] < perCaller && adapters[slot.adapter, default: 0] < perAdapter
+        callers[slot.caller, default: 0] < perCaller
+            && slot.adapter.map { adapters[$0, default: 0] < perAdapter } ?? true
     }
 
-    /// How much is under way with it.
-    @discardableResult
-    private mutating func count(_ slot: Slot) -> (ofCaller: Int, ofAdapter: Int) {
-        (Self.raise(&callers, slot.caller), Self.raise(&adapters, slot.adapter))
+    private mutating func removeWaiting(_ number: UInt64, of slot: Slot) {
+        slots[number] = nil
+        let isLast = { (numbers: inout CircularBuffer<UInt64>?) -> Bool in
+            guard let place = numbers?.firstIndex(of: number) else { return false }
+            numbers?.remove(at: place)
+            return numbers?.isEmpty == true
+        }(&waiting[slot])
+        if isLast { waiting[slot] = nil }
+        Self.lower(&waitingOfCaller, slot.caller)
+        if let adapter = slot.adapter { Self.lower(&waitingForAdapter, adapter) }
+    }
+
+    /// Whether no more is under way than may be.
+    private mutating func count(_ slot: Slot) -> Bool {
+        let ofCaller = Self.raise(&callers, slot.caller)
+        let ofAdapter = slot.adapter.map { Self.raise(&adapters, $0) } ?? 0
+        return ofCaller <= perCaller && ofAdapter <= perAdapter
     }
 
     private mutating func uncount(_ slot: Slot) {
         Self.lower(&callers, slot.caller)
-        Self.lower(&adapters, slot.adapter)
+        if let adapter = slot.adapter { Self.lower(&adapters, adapter) }
     }
 
     private static func raise(_ counts: inout [String: Int], _ name: String) -> Int {
@@ -97,7 +117,7 @@ struct FairShares {
         }(&counts[name, default: 0])
     }
 
-    /// A caller or adapter without concurrent requests is removed.
+    /// A name without any is removed.
     private static func lower(_ counts: inout [String: Int], _ name: String) {
         guard let slot = counts.index(forKey: name) else { return }
         if counts.values[slot] > 1 { counts.values[slot] -= 1 } else { counts.remove(at: slot) }

@@ -13,7 +13,10 @@ final class RequestQuotas: Sendable {
     private let callers: RateCounter?
     private let addresses: RateCounter?
     private let routes: [(rate: RouteRate, counter: RateCounter)]
-    private let shares: FairShareQueue
+    private let requests: FairShareQueue
+    /// Requests that consist of others (batches), which have slots of their own: counted apart, so that batches that have
+    /// all slots do not wait for their own calls.
+    private let batches: FairShareQueue
 
     init(_ limits: GatewayLimits) {
         callers = Self.table(limits.requestsPerMinute)
@@ -21,10 +24,14 @@ final class RequestQuotas: Sendable {
         routes = limits.routes.map { rate in
             (rate, RateCounter(RateTable(limit: rate.requestsPerMinute, capacity: Self.capacity)))
         }
-        shares = FairShareQueue(
+        requests = FairShareQueue(
             FairShares(
-                perCaller: limits.inFlightPerCaller, perAdapter: limits.inFlightPerAdapter,
-                queuePerCaller: limits.queuePerCaller, queuePerAdapter: limits.queuePerAdapter))
+                perCaller: limits.callerShare, perAdapter: limits.inFlightPerAdapter,
+                queuePerCaller: limits.callerQueue, queuePerAdapter: limits.queuePerAdapter))
+        batches = FairShareQueue(
+            FairShares(
+                perCaller: max(1, limits.callerShare / 4), perAdapter: limits.inFlightPerAdapter,
+                queuePerCaller: limits.callerQueue / 4, queuePerAdapter: limits.queuePerAdapter))
     }
 
     private static func table(_ limit: Int) -> RateCounter? {
@@ -53,18 +60,26 @@ final class RequestQuotas: Sendable {
         return standings.first(where: \.isExceeded) ?? standings.min { $0.remaining < $1.remaining }
     }
 
-    /// Waits where the caller or the adapter has its share under way already. Throws `server.overloaded` where enough
-    /// others wait.
-    func take(_ caller: Caller, of request: GatewayRequest, _ adapter: AdapterName?) async throws -> FairShares.Slot? {
-        guard let adapter else { return nil }
-        let slot = FairShares.Slot(caller: Self.key(caller, request), adapter: adapter.text)
-        try await shares.take(slot)
-        return slot
+    /// The place of one request among those under way.
+    struct Place: Sendable {
+        fileprivate let slot: FairShares.Slot
+        fileprivate let queue: FairShareQueue
     }
 
-    func leave(_ slot: FairShares.Slot?) {
-        guard let slot else { return }
-        shares.leave(slot)
+    /// Waits where the caller or the adapter has its share under way already. Throws `server.overloaded` where enough
+    /// others wait. Nil for health and for operators at the listeners of their own, who must get through.
+    func take(_ caller: Caller, of request: GatewayRequest, at endpoint: EndpointProperties) async throws -> Place? {
+        guard caller.adminRole == nil, !RequestPermits.isAlwaysAnswered(request.target.path) else { return nil }
+        let place = Place(
+            slot: FairShares.Slot(caller: Self.key(caller, request), adapter: endpoint.adapter?.text),
+            queue: endpoint.hasCalls ? batches : requests)
+        try await place.queue.take(place.slot)
+        return place
+    }
+
+    func leave(_ place: Place?) {
+        guard let place else { return }
+        place.queue.leave(place.slot)
     }
 
     /// Whose share the request's work uses.

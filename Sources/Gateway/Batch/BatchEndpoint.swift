@@ -15,7 +15,7 @@ struct BatchEndpoint: Endpoint {
     let gateway: GatewayReference
     let services: GatewayServices
 
-    let properties = EndpointProperties(name: "batch", access: .public, effect: .reads)
+    let properties = EndpointProperties(name: "batch", access: .public, effect: .reads, hasCalls: true)
     let description = EndpointDescription(
         summary: "Several calls in one request, run side by side.", tag: "Gateway", body: BatchEndpoint.shape,
         answers: [(.ok, .value(.object(BatchEndpoint.answerShape)))], errors: [.requestLimitExceeded])

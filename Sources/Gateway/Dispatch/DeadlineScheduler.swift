@@ -16,6 +16,11 @@ final class DeadlineScheduler: Sendable {
     }
 
     private let state = Mutex(State())
+    private let processor: ProcessorShares
+
+    init(processor: ProcessorShares = .shared) {
+        self.processor = processor
+    }
 
     /// How many pieces of work are under way and not given up.
     var count: Int { state.withLock { $0.underWay.count } }
@@ -25,7 +30,10 @@ final class DeadlineScheduler: Sendable {
         until deadline: ContinuousClock.Instant, late: PorticoError,
         _ body: @escaping @Sendable () async throws -> Success
     ) async throws -> Success {
-        let work = DeadlineWork<Success>(deadline: deadline, late: late)
+        // An unstructured task does not inherit where its creator runs.
+        let caller = CallerIdentity.current
+        let executor = caller == .system ? nil : processor.executor(for: caller)
+        let work = DeadlineWork<Success>(deadline: deadline, late: late, on: executor)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 begin(work, body) { continuation.resume(with: $0) }
@@ -36,13 +44,15 @@ final class DeadlineScheduler: Sendable {
     }
 
     /// The same for a caller that cannot wait: `whenDone` is called once, from any thread. The result cancels the work.
+    ///
+    /// - Parameter executor: where the work's task runs; nil: in Swift's own pool.
     @discardableResult
     func start<Success: Sendable>(
-        until deadline: ContinuousClock.Instant, late: PorticoError,
+        until deadline: ContinuousClock.Instant, late: PorticoError, on executor: (any TaskExecutor)? = nil,
         _ body: @escaping @Sendable () async throws -> Success,
         whenDone: @escaping @Sendable (Result<Success, any Error>) -> Void
     ) -> any CancellableWork {
-        let work = DeadlineWork<Success>(deadline: deadline, late: late)
+        let work = DeadlineWork<Success>(deadline: deadline, late: late, on: executor)
         begin(work, body, whenDone)
         return work
     }
@@ -90,9 +100,13 @@ private final class DeadlineWork<Success: Sendable>: SupervisedWork {
     private let late: PorticoError
     private let state = Mutex(State())
 
-    init(deadline: ContinuousClock.Instant, late: PorticoError) {
+    /// Kept with the work, whose task keeps the work: the runtime does not retain the executors that tasks prefer.
+    private let executor: (any TaskExecutor)?
+
+    init(deadline: ContinuousClock.Instant, late: PorticoError, on executor: (any TaskExecutor)? = nil) {
         self.deadline = deadline
         self.late = late
+        self.executor = executor
     }
 
     func start(
@@ -100,7 +114,7 @@ private final class DeadlineWork<Success: Sendable>: SupervisedWork {
         _ whenDone: @escaping @Sendable (Result<Success, any Error>) -> Void
     ) {
         state.withLock { $0.waiting = whenDone }
-        let task = Task {
+        let task = Task(executorPreference: executor) {
             do { self.finish(.success(try await body())) } catch { self.finish(.failure(error)) }
         }
         let isCancelled = state.withLock { state in

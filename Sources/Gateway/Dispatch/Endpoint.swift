@@ -98,12 +98,14 @@ final class EndpointProperties: Sendable {
     /// Whether what it did stands in the audit log. A part of what another endpoint began and ends does not; what is
     /// refused always does.
     let isAudited: Bool
+    /// Whether its requests consist of calls, each a request of its own.
+    let hasCalls: Bool
 
     init(
         name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
         mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil, isAwaited: Bool = true,
-        isAudited: Bool = true
+        isAudited: Bool = true, hasCalls: Bool = false
     ) {
         self.name = name
         self.access = access
@@ -117,6 +119,7 @@ final class EndpointProperties: Sendable {
         self.adminRole = adminRole
         self.isAwaited = isAwaited
         self.isAudited = isAudited
+        self.hasCalls = hasCalls
     }
 }
 

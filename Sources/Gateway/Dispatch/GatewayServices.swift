@@ -16,6 +16,7 @@ struct GatewayServices: Sendable {
     let deadlines: DeadlineScheduler
     let calls: CallDispatcher
     let quotas: RequestQuotas
+    let processor = ProcessorShares.shared
     let metrics: RequestMetrics
     let tracing: RequestTracing
     let clock: any WallClock

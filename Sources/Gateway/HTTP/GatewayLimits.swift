@@ -44,9 +44,9 @@ public struct GatewayLimits: Sendable, Equatable {
     /// ``inFlight``.
     public var incompletePerAddress = 0
     /// `http.limits.queuePerCaller`: requests of one caller that wait for a place at most.
-    public var queuePerCaller = 32
+    public var queuePerCaller = 512
     /// `http.limits.queuePerAdapter`: requests to one adapter that wait for a place at most.
-    public var queuePerAdapter = 128
+    public var queuePerAdapter = 1024
     /// `limits.routes`: of one caller to one path and what is below it.
     public var routes: [RouteRate] = []
     /// `limits.requestsPerMinute`: of one caller, by its account or, without one, its address; 0: any number.
@@ -65,8 +65,18 @@ public struct GatewayLimits: Sendable, Equatable {
         requestsPerMinute == other.requestsPerMinute && addressRequestsPerMinute == other.addressRequestsPerMinute
             && routes == other.routes && inFlightPerCaller == other.inFlightPerCaller
             && inFlightPerAdapter == other.inFlightPerAdapter && queuePerCaller == other.queuePerCaller
-            && queuePerAdapter == other.queuePerAdapter
+            && queuePerAdapter == other.queuePerAdapter && inFlight == other.inFlight
     }
+
+    /// Places that one caller's requests take at most, under way and waiting: requests alone four fifths of
+    /// `http.limits.inFlight`, batches beside them a quarter of that, so that a place is always left for another caller.
+    private var callerPlaces: Int { max(1, (inFlight - 1) / 5 * 4) }
+
+    /// Requests of one caller that are under way at once.
+    var callerShare: Int { min(inFlightPerCaller, callerPlaces) }
+
+    /// Requests of one caller that wait.
+    var callerQueue: Int { min(queuePerCaller, callerPlaces - callerShare) }
 
     var incompleteShare: Int { incompletePerAddress > 0 ? incompletePerAddress : max(1, inFlight / 4) }
 }

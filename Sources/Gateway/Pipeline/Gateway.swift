@@ -25,7 +25,8 @@ import ValueTree
 /// None of them waits. A credential that memory does not know interrupts them after step 2; ``complete(_:)`` looks it up
 /// and goes on at step 4. What no step has answered, ``complete(_:)`` runs:
 ///
-/// 8. ``RequestQuotas`` waits for a slot of the caller and of the adapter (503 where the queue is full).
+/// 8. ``RequestQuotas`` waits for a slot of the caller and of the adapter (503 where the queue is full). From here on the
+///    request's work takes turns with that of other accounts (``ProcessorShares``).
 /// 9. Rows of mirrors that are not fresh are refreshed or waited for. The endpoint runs: an operation, a mount, a
 ///    resource, an account or a description.
 /// 10. Conditional requests are evaluated; ``ErrorWriter`` writes errors in the caller's format; headers of CSRF, rate
@@ -186,7 +187,11 @@ public final class Gateway: Sendable {
         case .needsEndpoint(let admitted): return await run(admitted)
         case .needsCaller(let admission):
             do {
-                return await answer(to: admit(admission, from: try await caller(of: admission.request)))
+                let caller = try await caller(of: admission.request)
+                let step = admit(admission, from: caller)
+                return await withTaskExecutorPreference(executor(for: caller, admission.request)) {
+                    await answer(to: step)
+                }
             } catch {
                 let anonymous = AuthenticatedRequest(
                     request: admission.request, caller: .anonymous, parameters: admission.parameters)
@@ -194,6 +199,16 @@ public final class Gateway: Sendable {
                     PorticoError(unexpected: error), AdmittedRequest(request: anonymous, endpoint: admission.endpoint))
             }
         }
+    }
+
+    /// Where the work of a request runs, in turns by account; nil: not known before its caller is looked up.
+    func executor(for step: AdmissionStep) -> AccountExecutor? {
+        guard case .needsEndpoint(let admitted) = step else { return nil }
+        return executor(for: admitted.request.caller, admitted.request.request)
+    }
+
+    private func executor(for caller: Caller, _ request: GatewayRequest) -> AccountExecutor {
+        services.processor.executor(for: RequestQuotas.identity(caller, request))
     }
 
     /// Who memory does not know. A step of the request where its steps are measured.
@@ -235,7 +250,7 @@ public final class Gateway: Sendable {
         let (request, caller) = (admitted.request.request, admitted.request.caller)
         do {
             let slot = try await RequestTimeline.measure(.queue, "queue") {
-                try await services.quotas.take(caller, of: request, admitted.endpoint.properties.adapter)
+                try await services.quotas.take(caller, of: request, at: admitted.endpoint.properties)
             }
             defer { services.quotas.leave(slot) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {

@@ -92,7 +92,9 @@ final class GatewayResponder: RequestResponder {
         if !isAwaited { serving.end() }
         let gateway = serving.gateway
         let late = PorticoError(.deadlineExceeded, "The request took too long.")
-        return gateway.services.deadlines.start(until: request.deadline, late: late) {
+        return gateway.services.deadlines.start(
+            until: request.deadline, late: late, on: gateway.executor(for: step)
+        ) {
             await gateway.complete(step)
         } whenDone: { [self] result in
             permits.leave()

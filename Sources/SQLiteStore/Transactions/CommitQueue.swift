@@ -6,6 +6,9 @@ import Synchronization
 
 /// Which transactions wait, which go together, and which are refused because the queue is full: the state machine behind group
 /// commit. It does nothing itself; ``Writer`` holds it under a lock and does what it says.
+///
+/// Callers whose transactions wait take turns; those of one caller keep their order. One caller's take half of the queue at
+/// most.
 package struct CommitQueue<Job> {
     package enum Admission: Equatable {
         /// No caller is committing: begin.
@@ -16,44 +19,82 @@ package struct CommitQueue<Job> {
         case closed
     }
 
+    /// Transactions of one caller that wait.
+    private struct Waiting {
+        private var jobs: [(job: Job, steps: Int)] = []
+        private var taken = 0
+        private(set) var steps = 0
+
+        var count: Int { jobs.count - taken }
+        var next: (job: Job, steps: Int)? { taken < jobs.count ? jobs[taken] : nil }
+
+        mutating func append(_ job: Job, steps: Int) {
+            jobs.append((job, steps))
+            self.steps += steps
+        }
+
+        mutating func removeNext() {
+            guard let next else { return }
+            steps -= next.steps
+            taken += 1
+            guard taken == jobs.count || taken > 64 else { return }
+            // Cannot trap: no more than there are were taken.
+            jobs.removeFirst(taken)
+            taken = 0
+        }
+    }
+
     private let limits: CommitQueueLimits
-    private var waiting: [(job: Job, steps: Int)] = []
+    private var waiting: [CallerIdentity: Waiting] = [:]
+    /// The callers with waiting transactions, in the order of their turns.
+    private var turns: [CallerIdentity] = []
     private var waitingSteps = 0
     private var isCommitting = false
     private var isClosed = false
+
+    /// Transactions that wait.
+    package private(set) var count = 0
 
     package init(limits: CommitQueueLimits) {
         self.limits = limits
     }
 
-    package mutating func admit(_ job: Job, steps: Int) -> Admission {
+    package mutating func admit(_ job: Job, steps: Int, for caller: CallerIdentity) -> Admission {
         if isClosed { return .closed }
-        let isAlone = waiting.isEmpty
-        guard isAlone || (waiting.count < limits.transactions && waitingSteps + steps <= limits.steps) else {
+        guard count == 0 || (count < limits.transactions && waitingSteps + steps <= limits.steps) else { return .full }
+        if let own = waiting[caller],
+            own.count >= limits.transactions / 2 || own.steps + steps > limits.steps / 2
+        {
             return .full
         }
-        waiting.append((job, steps))
+        if waiting[caller] == nil { turns.append(caller) }
+        waiting[caller, default: Waiting()].append(job, steps: steps)
         waitingSteps += steps
+        count += 1
         if isCommitting { return .queued }
         isCommitting = true
         return .begin
     }
 
-    /// Transactions that wait.
-    package var count: Int { waiting.count }
-
-    /// The transactions of the next commit, in the order in which they came; none: committing has ended.
+    /// The transactions of the next commit, in the order of their callers' turns; none: committing has ended.
     package mutating func next() -> [Job] {
-        var count = 0
+        var batch: [Job] = []
         var steps = 0
-        while count < waiting.count, count == 0 || steps + waiting[count].steps <= limits.stepsPerCommit {
-            steps += waiting[count].steps
-            count += 1
+        var turn = 0
+        while turn < turns.count, let next = waiting[turns[turn]]?.next,
+            batch.isEmpty || steps + next.steps <= limits.stepsPerCommit
+        {
+            let caller = turns[turn]
+            batch.append(next.job)
+            steps += next.steps
+            waiting[caller]?.removeNext()
+            if waiting[caller]?.next == nil { waiting[caller] = nil } else { turns.append(caller) }
+            turn += 1
         }
-        let batch = waiting[..<count].map(\.job)
         // Cannot trap: counted in the queue.
-        waiting.removeFirst(count)
+        turns.removeFirst(turn)
         waitingSteps -= steps
+        count -= batch.count
         isCommitting = !batch.isEmpty
         return batch
     }
@@ -66,9 +107,10 @@ package struct CommitQueue<Job> {
 
 /// How much may wait to be written.
 public struct CommitQueueLimits: Sendable, Equatable {
-    /// Transactions that wait at most.
+    /// Transactions that wait at most; half of them of one caller.
     public var transactions: Int
-    /// Changes that all waiting transactions have at most. A larger one is taken where nothing else waits.
+    /// Changes that all waiting transactions have at most, half of them of one caller. A larger one is taken where nothing
+    /// else waits, and within that limit where nothing of its caller waits.
     public var steps: Int
     /// Changes that one commit takes together, so that the first to come does not wait for all the others.
     public var stepsPerCommit: Int

@@ -37,9 +37,10 @@ final class Writer: Sendable {
     func write<Result: Sendable>(
         weight: Int, _ work: @escaping @Sendable (CommitChanges) throws -> Result
     ) async throws -> Result {
+        let caller = CallerIdentity.current
         let result = try await RequestTimeline.measure(.write, "store write") {
             try await withCheckedThrowingContinuation { answer in
-                switch admit(Job(work: work, weight: weight, answer: answer)) {
+                switch admit(Job(work: work, weight: weight, answer: answer), for: caller) {
                 case .begin, .queued: break
                 case .full: answer.resume(throwing: Self.overloaded)
                 case .closed: answer.resume(throwing: PorticoError.closed)
@@ -54,9 +55,9 @@ final class Writer: Sendable {
     var queued: Int { queue.withLock { $0.count } }
 
     /// Draining is scheduled under the lock, so that it comes before whatever ``close()`` schedules.
-    private func admit(_ job: Job) -> CommitQueue<Job>.Admission {
+    private func admit(_ job: Job, for caller: CallerIdentity) -> CommitQueue<Job>.Admission {
         queue.withLock { queue in
-            let admission = queue.admit(job, steps: job.weight)
+            let admission = queue.admit(job, steps: job.weight, for: caller)
             if admission == .begin { connection.asyncWriteWithoutTransaction { self.drain($0) } }
             return admission
         }

@@ -171,10 +171,10 @@ enum HostReference {
             "http.limits.incompletePerAddress", .integer(0...100_000), default: "0",
             "Requests of one address (a /64 in IPv6) whose bodies are incomplete; 0: a quarter of `inFlight`."),
         ConfigurationKey(
-            "http.limits.queuePerCaller", .integer(0...10_000), default: "32",
+            "http.limits.queuePerCaller", .integer(0...10_000), default: "512",
             "Requests of one caller that wait for a place at most."),
         ConfigurationKey(
-            "http.limits.queuePerAdapter", .integer(0...10_000), default: "128",
+            "http.limits.queuePerAdapter", .integer(0...10_000), default: "1024",
             "Requests to one adapter that wait for a place at most."),
         ConfigurationKey(
             "limits.routes", .list(of: .mapping(routeKeys)), default: "[]",
