@@ -223,7 +223,7 @@ extension UpstreamResponse {
                 .upstreamFailed, "The system \(upstream) could not be asked.", logDetail: "\(target) answered \(status)"
             )
         }
-        let found = (fields["Content-Type"] ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        let found = (fields["Content-Type"] ?? "").mediaTypeName
         guard mediaTypes.contains(found) else {
             let isPage = found == "text/html" || found == "application/xhtml+xml"
             let shown = found.utf8.count <= 100 && found.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } ? found : "another"

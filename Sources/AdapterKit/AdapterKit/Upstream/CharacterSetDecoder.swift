@@ -31,8 +31,8 @@ public struct CharacterSetDecoder: Sendable {
     public static func name(inContentType value: String) -> String? {
         for parameter in value.split(separator: ";").dropFirst() {
             let parts = parameter.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, Self.trimmed(parts[0]).lowercased() == "charset" else { continue }
-            return Self.trimmed(parts[1]).filter { $0 != "\"" }
+            guard parts.count == 2, parts[0].trimmingFieldWhitespace.lowercased() == "charset" else { continue }
+            return parts[1].trimmingFieldWhitespace.filter { $0 != "\"" }
         }
         return nil
     }
@@ -98,8 +98,4 @@ public struct CharacterSetDecoder: Sendable {
         "\u{2019}", "\u{201C}", "\u{201D}", "\u{2022}", "\u{2013}", "\u{2014}", "\u{2DC}", "\u{2122}", "\u{161}",
         "\u{203A}", "\u{153}", "\u{9D}", "\u{17E}", "\u{178}",
     ]
-
-    private static func trimmed(_ text: Substring) -> String {
-        String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-    }
 }

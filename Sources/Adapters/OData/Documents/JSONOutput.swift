@@ -321,7 +321,7 @@ struct ResponseFormat: Sendable, Equatable {
 
     private static func weight(_ range: String) -> Double {
         for piece in range.split(separator: ";").dropFirst() {
-            let text = piece.filter { $0 != " " }
+            let text = piece.filter { !$0.isFieldWhitespace }
             if text.hasPrefix("q=") { return Double(text.dropFirst(2)) ?? 0 }
         }
         return 1
@@ -329,7 +329,7 @@ struct ResponseFormat: Sendable, Equatable {
 
     /// Nil for another type, and for parameters that no answer of ours can have.
     private static func read(_ text: String) -> ResponseFormat? {
-        let parts = text.split(separator: ";").map { $0.filter { $0 != " " } }
+        let parts = text.split(separator: ";").map { $0.filter { !$0.isFieldWhitespace } }
         guard let type = parts.first?.lowercased(), ["application/json", "application/*", "*/*"].contains(type) else {
             return nil
         }

@@ -218,9 +218,9 @@ enum EntityTag {
 
     /// The revisions that a list of tags names; nil for `*`. What is no tag of ours matches nothing.
     static func revisions(_ field: String) -> [Revision]? {
-        if field.filter({ $0 != " " }) == "*" { return nil }
+        if field.trimmingFieldWhitespace == "*" { return nil }
         return field.split(separator: ",").compactMap { piece in
-            var text = piece.filter { $0 != " " }
+            var text = piece.trimmingFieldWhitespace
             // Cannot trap: it begins with two characters.
             if text.hasPrefix("W/") { text.removeFirst(2) }
             guard text.hasPrefix("\""), text.hasSuffix("\""), text.count > 2 else { return nil }

@@ -77,7 +77,7 @@ final class ServiceRequest: Sendable {
 
     var sendsJSON: Bool {
         if content != nil { return true }
-        let type = contentType.prefix { $0 != ";" }.filter { $0 != " " }
+        let type = contentType.mediaTypeName
         return type == "application/json" || type.hasSuffix("+json")
     }
 

@@ -80,7 +80,7 @@ struct ServiceDocuments: Sendable {
         let (xml, json) = documents[version] ?? ([], [])
         let wanted = format ?? accept ?? "application/xml"
         for piece in wanted.split(separator: ",") {
-            let type = piece.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+            let type = piece.mediaTypeName
             switch type {
             case "application/xml", "xml", "application/*", "*/*", "text/xml": return (xml, "application/xml")
             case "application/json", "json": return (json, "application/json")

@@ -65,7 +65,7 @@ enum Version2Protocol {
 
     /// The number before `;`; the sender's name follows it.
     private static func number(_ field: String?) -> Double? {
-        field.flatMap { Double($0.prefix { $0 != ";" }.filter { $0 != " " }) }
+        field.flatMap { Double($0.mediaTypeName) }
     }
 
     private static func wrong(_ field: String) -> PorticoError {
@@ -156,7 +156,7 @@ enum Version2Formats {
 
     /// Of a request's body. Throws `request.unsupportedMediaType`.
     static func body(_ contentType: String?) throws(PorticoError) -> any Version2Format {
-        let type = mediaType(contentType ?? "")
+        let type = (contentType ?? "").mediaTypeName
         guard let format = all.first(where: { $0.takes(type) }) else {
             throw PorticoError(
                 .unsupportedMediaType, "The body can be sent as application/atom+xml and as application/json.")
@@ -166,11 +166,11 @@ enum Version2Formats {
 
     private static func chosen(format: String?, accept: String?) -> (any Version2Format)? {
         if let format {
-            let name = mediaType(format)
+            let name = format.mediaTypeName
             return all.first { $0.isNamed(name) || $0.takes(name) }
         }
         guard let accept, !accept.isEmpty else { return all[0] }
-        let ranges = accept.split(separator: ",").map { (type: mediaType($0), weight: weight($0)) }
+        let ranges = accept.split(separator: ",").map { (type: $0.mediaTypeName, weight: weight($0)) }
             .filter { $0.weight > 0 }.sorted { $0.weight > $1.weight }
         for range in ranges {
             if ["*/*", "application/*"].contains(range.type) { return all[0] }
@@ -179,13 +179,9 @@ enum Version2Formats {
         return nil
     }
 
-    private static func mediaType(_ text: some StringProtocol) -> String {
-        String(text.prefix { $0 != ";" }.filter { $0 != " " }).lowercased()
-    }
-
     private static func weight(_ range: Substring) -> Double {
         for piece in range.split(separator: ";").dropFirst() {
-            let text = piece.filter { $0 != " " }
+            let text = piece.filter { !$0.isFieldWhitespace }
             if text.hasPrefix("q=") { return Double(text.dropFirst(2)) ?? 0 }
         }
         return 1

@@ -15,7 +15,7 @@ import WireFormats
 /// An entry that was deleted is a tombstone (RFC 6721). Bodies are read by the gateway's own XML reader.
 struct AtomFormat: Version2Format {
     func isNamed(_ name: String) -> Bool {
-        let type = name.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        let type = name.mediaTypeName
         return type == "atom" || type == "xml" || takes(type)
     }
 
