@@ -183,7 +183,7 @@ package struct CallerRows: Sendable {
 
     /// What another system has for one caller.
     package struct Snapshot: Sendable {
-        private(set) var rows: [String: RecordDraft] = [:]
+        private(set) var rows: [String: Row] = [:]
         private(set) var kept: Set<String> = []
         private var reader: MirrorRows
         private let limits: MirrorSettings.Callers
@@ -205,14 +205,25 @@ package struct CallerRows: Sendable {
         package mutating func add(_ page: [WireDictionary]) throws {
             let read = reader.read(page)
             kept.formUnion(read.kept.map(\.text))
-            for row in read.rows {
-                guard let key = row.fields[key.text]?.keyText, rows[key] == nil else { continue }
-                rows[key] = row
-                bytes += WireValue.dictionary(row.fields).approximateBytes
+            for row in read.rows { add(Row(draft: row)) }
+            for (fields, drafts) in read.incomplete {
+                for row in drafts { add(Row(draft: row, staged: StagedFields(retained: fields))) }
             }
             guard rows.count + kept.count <= limits.rows, bytes <= CallerMirror.mostBytes else {
                 throw MirrorRefusal(.unexpected, "a caller has more rows than are kept for one")
             }
+        }
+
+        private mutating func add(_ row: Row) {
+            guard let key = row.draft.fields[key.text]?.keyText, rows[key] == nil else { return }
+            rows[key] = row
+            bytes += WireValue.dictionary(row.draft.fields).approximateBytes
+        }
+
+        /// One record, and the fields whose values the stored record keeps.
+        struct Row: Sendable {
+            let draft: RecordDraft
+            var staged = StagedFields()
         }
     }
 
@@ -230,12 +241,12 @@ package struct CallerRows: Sendable {
                     }
                     continue
                 }
-                let fields = collection.entity.merging(
-                    row.assigning(record.id, by: rules).fields, into: record, at: snapshot.time)
-                if let fields { changes.append(change(.replace(record.id, fields, orCreate: false))) }
+                let merged = collection.entity.merging(
+                    row.draft.assigning(record.id, by: rules), into: record, at: snapshot.time, row.staged)
+                if let merged { changes.append(change(.replace(record.id, merged.fields, orCreate: false))) }
             }
             for row in missing.sorted(by: { $0.key < $1.key }) {
-                changes.append(change(.create(nil, row.value.fields)))
+                changes.append(change(.create(nil, row.value.draft.fields)))
             }
             try apply(changes, of: caller, in: transaction)
             try note(snapshot.time, of: caller, in: transaction)

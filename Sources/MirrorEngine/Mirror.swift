@@ -35,6 +35,8 @@ public final class Mirror: Sendable {
         var releases: [CheckedContinuation<Result<RefreshSummary, PorticoError>, Never>] = []
         var lastReader: UInt64 = 0
         var isStopped = false
+        /// Whether the next refresh asks for every row.
+        var refreshesWhole = false
         /// What answers in its place.
         var successor: Mirror?
     }
@@ -134,21 +136,22 @@ public final class Mirror: Sendable {
         return true
     }
 
-    /// Refreshes and says how that ended.
-    public func refreshNow(by trigger: RefreshTrigger) async -> RefreshOutcome {
-        if let successor { return await successor.refreshNow(by: trigger) }
+    /// Refreshes and returns how that ended. `isWhole`: every row is asked for, also of a source of increments.
+    public func refreshNow(by trigger: RefreshTrigger, isWhole: Bool = false) async -> RefreshOutcome {
+        if let successor { return await successor.refreshNow(by: trigger, isWhole: isWhole) }
         let now = clock.now()
         let outcome = await withCheckedContinuation { caller in
             let isStopped = state.withLock { state in
                 guard !state.isStopped else { return true }
                 state.next.append(caller)
+                if isWhole { state.refreshesWhole = true }
                 _ = state.machine.ask(by: trigger, at: now)
                 return false
             }
             if isStopped { caller.resume(returning: Self.stopped) } else { pause.interrupt() }
         }
         guard outcome == Self.stopped, let successor else { return outcome }
-        return await successor.refreshNow(by: trigger)
+        return await successor.refreshNow(by: trigger, isWhole: isWhole)
     }
 
     /// Makes the refresh that is held back take effect. Throws `record.notFound` where none is that could.
@@ -203,7 +206,12 @@ extension Mirror {
     }
 
     private func refresh(by trigger: RefreshTrigger) async {
-        let known = state.withLock { $0.stored }
+        let known = state.withLock { state in
+            var known = state.stored
+            if state.refreshesWhole { known.cursor = nil }
+            state.refreshesWhole = false
+            return known
+        }
         var outcome: RefreshOutcome
         var held: MirrorRefresh.Held?
         do {
@@ -214,6 +222,7 @@ extension Mirror {
             case .done(let summary, let stored):
                 outcome = .done(summary)
                 report(stored.drifts.subtracting(known.drifts))
+                if stored.misfits != known.misfits { report(stored.misfits) }
                 state.withLock { $0.stored = stored }
             case .held(let reason, let snapshot):
                 outcome = .held(reason)
@@ -333,6 +342,9 @@ extension Mirror.State {
 }
 
 extension Mirror {
+    /// Rows that a log line names.
+    private static let reportedMisfits = 5
+
     private func report(_ outcome: RefreshOutcome, by trigger: RefreshTrigger, isFirst: Bool) {
         let name = LogValue.text("\(id)")
         switch outcome {
@@ -342,7 +354,7 @@ extension Mirror {
                 [
                     "mirror": name, "trigger": .text(trigger.rawValue), "created": .count(summary.created),
                     "updated": .count(summary.updated), "deleted": .count(summary.deleted),
-                    "refused": .count(summary.refused),
+                    "refused": .count(summary.refused), "misfits": .count(summary.misfits),
                 ])
         case .failed(let code, let detail) where isFirst:
             log.warning(
@@ -357,6 +369,18 @@ extension Mirror {
                 ["mirror": name, "upstream": .text(source.upstream.text), "detail": .text(held.detail)])
         case .failed, .held: break
         }
+    }
+
+    private func report(_ misfits: MirrorMisfits) {
+        let named = misfits.rows.sorted { $0.key < $1.key }.prefix(Self.reportedMisfits)
+            .map { "\($0.key): \($0.value.sorted().joined(separator: ", "))" }
+        guard !named.isEmpty else { return }
+        log.warning(
+            "values of a mirror's rows do not fit their fields",
+            [
+                "mirror": .text("\(id)"), "rows": .count(misfits.count),
+                "first": .text(named.joined(separator: "; ")),
+            ])
     }
 
     private func report(_ drifts: Set<FieldDrift>) {

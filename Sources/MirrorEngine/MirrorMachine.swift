@@ -40,6 +40,8 @@ public struct RefreshSummary: Sendable, Equatable {
     public var deleted = 0
     /// Rows that were not taken, so that their records stayed.
     public var refused = 0
+    /// Rows with values that do not fit their fields, also those that the refresh did not read again.
+    public var misfits = 0
     /// Rows that repeat the key of an earlier one, which counts.
     public var repeated = 0
 

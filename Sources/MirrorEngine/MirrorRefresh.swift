@@ -113,7 +113,10 @@ package struct MirrorRefresh: Sendable {
     private func fill(
         _ replacement: any RecordReplacement, since cursor: String?, _ known: MirrorState, _ began: WireDate
     ) async throws -> Result {
-        var rows = try MirrorRows(of: collection.entity, fieldsBefore: known.fields, at: began)
+        // Of increments only the rows that have changed are read again.
+        var rows = try MirrorRows(
+            of: collection.entity, fieldsBefore: known.fields, at: began,
+            misfits: cursor == nil ? MirrorMisfits() : known.misfits)
         var removed: Set<RecordID> = []
         var request = MirrorRequest(source.entity, since: cursor, deadline: Self.pageDeadline)
         var use = RefreshUse(limits, since: began)
@@ -132,6 +135,10 @@ package struct MirrorRefresh: Sendable {
             let records = rows.read(page.rows)
             try await replacement.stage(
                 records.rows, keeping: records.kept, StagedFields(retained: records.retained, added: added))
+            for (fields, rows) in records.incomplete {
+                try await replacement.stage(
+                    rows, keeping: [], StagedFields(retained: records.retained.union(fields), added: added))
+            }
             lastCursor = page.cursor ?? lastCursor
             guard let next = page.next else { break }
             guard next != request.page else { throw MirrorRefusal(.unexpected, "a page leads to itself") }
@@ -143,6 +150,8 @@ package struct MirrorRefresh: Sendable {
         var state = known
         state.asOf = began.adding(-(age / .seconds(1)))
         state.cursor = lastCursor
+        state.misfits = rows.misfits
+        state.misfits.remove(removed)
         state.declared = Set(collection.entity.fields.map(\.name.text))
         // A snapshot without rows has no fields to go by.
         if use.rows > 0 {
@@ -166,6 +175,7 @@ package struct MirrorRefresh: Sendable {
         options.removing = removed
         var summary = RefreshSummary(asOf: state.asOf ?? began, began: began, cursor: state.cursor)
         summary.refused = rows.refused
+        summary.misfits = state.misfits.count
         summary.repeated = difference.repeated
         // Every row may get a value of a field that is new.
         let changed = difference.updated - difference.extended

@@ -36,17 +36,21 @@ public struct FieldDrift: Sendable, Hashable, Comparable, CustomStringConvertibl
     public static func < (left: FieldDrift, right: FieldDrift) -> Bool { left.description < right.description }
 }
 
-/// Turns the rows of a source into records of its entity. What does not fit is left out and reported, and never fails the
-/// rest.
+/// Turns the rows of a source into records of its entity.
+///
+/// A value that does not fit its field is left out and reported; the other fields of its row are taken. Only a key or a
+/// required field that does not fit refuses the row. No row fails the rest.
 public struct MirrorRows: Sendable {
     /// Names that are reported of one refresh, so that a source that invents names fills no log.
     public static let mostDrifts = 100
     private static let longestName = 64
 
-    /// What a page comes to.
+    /// The records of one page.
     public struct Page: Sendable, Equatable {
         /// Records as the source has them.
         public var rows: [RecordDraft] = []
+        /// Records of which some values do not fit, by the fields whose values the records keep.
+        public var incomplete: [Set<FieldName>: [RecordDraft]] = [:]
         /// Records that the source has in a form that cannot be taken.
         public var kept: [RecordID] = []
         /// Fields that no row of the page has any more: the records keep what they have.
@@ -64,14 +68,18 @@ public struct MirrorRows: Sendable {
     public private(set) var fields: Set<String> = []
     /// Rows that were not taken.
     public private(set) var refused = 0
+    /// Rows of which at least one value was not taken.
+    public private(set) var misfits: MirrorMisfits
     /// Whether there was a row whose key cannot be read: no record can be said to be missing then.
     public private(set) var hasUnreadableKey = false
 
     /// `key`: the field with the source's key; nil: the entity's own. `fieldsBefore`: those that the source had at the last
-    /// refresh; empty: it is the first. Throws `server.internal` for an entity that contradicts itself.
+    /// refresh; empty: it is the first. `misfits`: known ones of rows that are not read again. Throws `server.internal` for an entity that contradicts itself.
     public init(
-        of entity: Entity, key: FieldName? = nil, fieldsBefore: Set<String>, at time: WireDate
+        of entity: Entity, key: FieldName? = nil, fieldsBefore: Set<String>, at time: WireDate,
+        misfits: MirrorMisfits = MirrorMisfits()
     ) throws(PorticoError) {
+        self.misfits = misfits
         rules = try EntityRules(entity)
         self.key = key ?? entity.key.field
         self.fieldsBefore = fieldsBefore
@@ -111,28 +119,32 @@ public struct MirrorRows: Sendable {
             return
         }
         var taken = WireDictionary()
-        var isWhole = true
+        var unfit: Set<FieldName> = []
+        var isRefused = false
         for field in rules.entity.fields where isGiven(field) {
             let name = field.name.text
             guard let value = row[name], !value.isNull || field.isNullable else {
                 guard field.isRequired, field.defaultValue == nil, !page.retained.contains(field.name) else { continue }
                 note(name, .vanished)
-                isWhole = false
+                unfit.insert(field.name)
+                isRefused = true
                 continue
             }
             if (try? Shape.check(value, of: field)) == nil {
                 note(name, .changedType)
-                isWhole = false
+                unfit.insert(field.name)
+                if field.isRequired { isRefused = true }
             } else {
                 taken[name] = value
             }
         }
-        guard isWhole, let draft = try? rules.create(nil, taken, authorship) else {
+        misfits.note(unfit, of: id)
+        guard !isRefused, let draft = try? rules.create(nil, taken, authorship) else {
             refused += 1
             page.kept.append(id)
             return
         }
-        page.rows.append(draft)
+        if unfit.isEmpty { page.rows.append(draft) } else { page.incomplete[unfit, default: []].append(draft) }
     }
 
     private func id(ofKey value: WireValue) -> RecordID? {

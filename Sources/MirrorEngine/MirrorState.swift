@@ -13,6 +13,8 @@ public struct MirrorState: Sendable, Equatable {
     public var declared: Set<String>?
     /// What was reported as not being as it was.
     public var drifts: Set<FieldDrift> = []
+    /// The rows with values that do not fit their fields.
+    public var misfits = MirrorMisfits()
 
     /// Of a mirror that was never fetched.
     public init() {}
@@ -24,6 +26,7 @@ public struct MirrorState: Sendable, Equatable {
         fields = Set((stored?["fields"]?.arrayValue ?? []).compactMap(\.stringValue))
         declared = stored?["declared"]?.arrayValue.map { Set($0.compactMap(\.stringValue)) }
         drifts = Set((stored?["drifts"]?.arrayValue ?? []).compactMap(\.stringValue).compactMap(FieldDrift.init))
+        misfits = MirrorMisfits(stored?["misfits"])
     }
 
     /// The fields of an entity that had not been declared at the last refresh: no record has a value of the other system
@@ -37,7 +40,7 @@ public struct MirrorState: Sendable, Equatable {
     public var stored: WireDictionary {
         var stored: WireDictionary = [
             "fields": .array(fields.sorted().map { .string($0) }),
-            "drifts": .array(drifts.sorted().map { .string($0.description) }),
+            "drifts": .array(drifts.sorted().map { .string($0.description) }), "misfits": misfits.stored,
         ]
         if let declared { stored["declared"] = .array(declared.sorted().map { .string($0) }) }
         if let asOf { stored[MirrorStateField.asOf] = .date(asOf) }

@@ -24,14 +24,32 @@ import Testing
         #expect(rows.drifts == [FieldDrift("new", .appeared)])
     }
 
-    @Test func `a value of another type is reported, and its record stays as it is`() throws {
+    @Test func `a value that does not fit its field is reported, and the other fields of its row are taken`() throws {
         var rows = try rows()
         let page = rows.read([["id": "a", "name": "A", "age": "old"], ["id": "b", "name": "B", "age": 4]])
         #expect(page.rows.map(\.id) == ["b"])
-        #expect(page.kept == ["a"])
+        #expect(page.incomplete[["age"]]?.map(\.fields) == [["id": "a", "name": "A", "age": .null, "mail": ""]])
+        #expect(page.kept.isEmpty)
         #expect(rows.drifts == [FieldDrift("age", .changedType)])
+        #expect(rows.refused == 0)
+        #expect(rows.misfits.rows == ["a": ["age"]])
+    }
+
+    @Test func `a required field whose value does not fit refuses the row, and its record stays as it is`() throws {
+        var rows = try rows()
+        let page = rows.read([["id": "a", "name": 1, "age": "old"], ["id": "b", "name": "B"]])
+        #expect(page.rows.map(\.id) == ["b"] && page.incomplete.isEmpty)
+        #expect(page.kept == ["a"])
         #expect(rows.refused == 1)
+        #expect(rows.misfits.rows == ["a": ["age", "name"]])
         #expect(!rows.hasUnreadableKey)
+    }
+
+    @Test func `rows that do not fit are named up to a limit, and further ones are counted`() throws {
+        var rows = try rows()
+        _ = rows.read((0..<250).map { ["id": .string("\($0)"), "name": "A", "age": "old"] })
+        #expect(rows.misfits.rows.count == MirrorMisfits.mostRows)
+        #expect(rows.misfits.count == 250)
     }
 
     @Test func `a field that no row has any more is reported, and the records keep what they have`() throws {
@@ -82,7 +100,8 @@ import Testing
         ])
         #expect(page.rows.map(\.id) == [nil])
         #expect(page.rows.first?.fields["row"]?.stringValue != "chosen by the source")
-        #expect(page.kept == ["8"])
+        #expect(page.incomplete[["name"]]?.map { $0.fields["id"] } == [8])
+        #expect(page.kept.isEmpty)
         #expect(rows.hasUnreadableKey)
     }
 }

@@ -349,6 +349,69 @@ final class MirrorFixture: Sendable {
         }
     }
 
+    @Test func `a value that does not fit keeps the record's, a new record is without it, and both are reported`()
+        async throws
+    {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a", "b"])
+        @Sendable func refresh(_ rows: [WireDictionary], by mirror: Mirror) async throws -> RefreshSummary {
+            fixture.answer.withLock { $0.rows = rows }
+            guard case .done(let summary) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            return summary
+        }
+        let unfit: [WireDictionary] = [
+            ["id": "a", "name": "Anna", "age": "unknown"], ["id": "b", "name": "Ben", "age": 2],
+            ["id": "c", "name": "Cal", "age": "unknown"],
+        ]
+        try await fixture.withMirror { mirror in
+            _ = try await mirror.read()
+            for turn in 0..<2 {
+                let summary = try await refresh(unfit, by: mirror)
+                #expect((summary.refused, summary.misfits) == (0, 2))
+                #expect((summary.created, summary.updated) == (turn == 0 ? (1, 2) : (0, 0)))
+            }
+            let records = try await fixture.store.query(Query(order: [SortKey("id")]), in: fixture.collection.id).records
+            #expect(records.map { $0["name"] } == ["Anna", "Ben", "Cal"])
+            #expect(records.map { $0["age"] } == [1, 2, .null])
+        }
+        // What does not fit is known after a restart too.
+        try await fixture.withMirror { mirror in
+            #expect(mirror.status.stored.misfits.rows == ["a": ["age"], "c": ["age"]])
+            let fits: [WireDictionary] = unfit.map { row in
+                var row = row
+                row["age"] = 5
+                return row
+            }
+            let summary = try await refresh(fits, by: mirror)
+            #expect((summary.misfits, summary.updated) == (0, 3))
+            #expect(mirror.status.stored.misfits.count == 0)
+        }
+        #expect(fixture.lines("values of a mirror's rows do not fit their fields") == 1)
+    }
+
+    @Test func `increments keep what is known of rows that they do not read again`() async throws {
+        let fixture = try await MirrorFixture()
+        let first: [WireDictionary] = [["id": "a", "name": "A", "age": "x"], ["id": "b", "name": "B", "age": "x"]]
+        let page = Mutex(MirrorPage(first, cursor: "1"))
+        let refresh = MirrorRefresh(
+            collection: fixture.collection, source: MirrorSource("people", of: "hr", reading: .increments),
+            beginReplacement: { try await fixture.store.beginReplacement(of: $0) },
+            read: { _ in page.withLock { $0 } }, clock: fixture.clock)
+        var state = MirrorState()
+        let steps: [(MirrorPage, [String: Set<String>])] = [
+            (MirrorPage(first, cursor: "1"), ["a": ["age"], "b": ["age"]]),
+            (MirrorPage([["id": "a", "name": "A", "age": 1]], cursor: "2"), ["b": ["age"]]),
+            (MirrorPage([["id": "c", "name": "C", "age": "y"]], cursor: "3"), ["b": ["age"], "c": ["age"]]),
+            (MirrorPage([], removed: ["b"], cursor: "4"), ["c": ["age"]]),
+        ]
+        for (answer, misfits) in steps {
+            page.withLock { $0 = answer }
+            guard case .done(_, let next) = try await refresh.run(since: state) else { throw Unexpected() }
+            #expect(next.misfits.rows == misfits)
+            state = MirrorState(next.stored)
+        }
+    }
+
     @Test func `a mirror goes on after a restart where it was`() async throws {
         let fixture = try await MirrorFixture()
         fixture.tell(["a"])

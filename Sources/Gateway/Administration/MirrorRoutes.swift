@@ -25,8 +25,11 @@ struct MirrorRoutes: Sendable {
             Route(
                 .post, "/admin/v1/mirrors/{adapter}/{entity}/refresh",
                 AdministrationEndpoint(
-                    "mirrors.refresh", .change, "Refreshes a mirror, and waits for its end.", services: services
-                ) { request, _ in try await refresh(mirror(request)) }),
+                    "mirrors.refresh", .change, "Refreshes a mirror, and waits for its end.", input: Self.refresh,
+                    services: services
+                ) { request, body in
+                    try await refresh(mirror(request), isWhole: body["full"]?.boolValue ?? false)
+                }),
             Route(
                 .post, "/admin/v1/mirrors/{adapter}/{entity}/release",
                 AdministrationEndpoint(
@@ -34,6 +37,9 @@ struct MirrorRoutes: Sendable {
                 ) { request, _ in try await mirror(request).release().shown }),
         ]
     }
+
+    private static let refresh = ObjectShape(
+        "MirrorRefresh", members: [.init("full", .bool, summary: "Fetch every row, also where changes alone are asked for.")])
 
     private var mirrors: [Mirror] { adapters.flatMap(\.mirrors).sorted { $0.id.description < $1.id.description } }
 
@@ -111,16 +117,18 @@ struct MirrorRoutes: Sendable {
                 ]
             } ?? .null
         members["drifts"] = .array(mirror.status.stored.drifts.sorted().map { .string($0.description) })
+        members["misfits"] = mirror.status.stored.misfits.stored
         return .dictionary(members)
     }
 
-    private func refresh(_ mirror: Mirror) async throws -> WireValue {
-        switch await mirror.refreshNow(by: .operator) {
+    private func refresh(_ mirror: Mirror, isWhole: Bool) async throws -> WireValue {
+        switch await mirror.refreshNow(by: .operator, isWhole: isWhole) {
         case .done(let summary): return summary.shown
         case .held(let held):
             throw PorticoError(
                 .recordConflict,
-                "The refresh was held back: \(held.detail). `porticoctl mirrors release` makes it take effect.")
+                "The refresh was held back: \(held.detail)."
+                    + (held.isReleasable ? " `porticoctl mirrors release` makes it take effect." : ""))
         case .failed(let code, let detail):
             throw PorticoError(code, "The mirror could not be refreshed: \(detail)")
         }
@@ -132,7 +140,7 @@ extension RefreshSummary {
         [
             "asOf": .date(asOf.wholeSeconds), "created": .int64(Int64(created)), "updated": .int64(Int64(updated)),
             "deleted": .int64(Int64(deleted)), "refused": .int64(Int64(refused)),
-            "repeated": .int64(Int64(repeated)),
+            "misfits": .int64(Int64(misfits)), "repeated": .int64(Int64(repeated)),
         ]
     }
 }

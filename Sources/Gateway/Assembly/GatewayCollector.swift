@@ -53,6 +53,7 @@ struct GatewayCollector: Sendable {
             }
             samples.set(MetricCatalogue.mirrorHeld, label, status.machine.held == nil ? 0 : 1)
             samples.set(MetricCatalogue.mirrorFailures, label, status.machine.failures)
+            samples.set(MetricCatalogue.mirrorMisfits, label, status.stored.misfits.count)
         }
         for writes in served.writes {
             let counts = writes.counts

@@ -124,6 +124,9 @@ public enum MetricCatalogue {
         "portico_mirror_held", .gauge, "1 while a refresh is held back by its guard, else 0.", labels: [mirror])
     public static let mirrorFailures = MetricDefinition(
         "portico_mirror_failures", .gauge, "Refreshes in a row that failed.", labels: [mirror])
+    public static let mirrorMisfits = MetricDefinition(
+        "portico_mirror_misfit_rows", .gauge, "Rows with values that do not fit their fields and were not taken.",
+        labels: [mirror])
     public static let pendingWrites = MetricDefinition(
         "portico_pending_writes", .gauge, "Changes of callers that another system has not made yet.", labels: [mirror])
     public static let unknownWrites = MetricDefinition(
@@ -205,7 +208,7 @@ public enum MetricCatalogue {
         pulls, pulledOperations, pushes, mutations, streams, syncLag,
         signIns, cacheHits, cacheMisses, cacheEntries, cacheBytes,
         upstreamRequests, upstreamDuration, upstreamRetries, upstreamOpen, upstreamActive, upstreamWaiting,
-        mirrorAge, mirrorHeld, mirrorFailures, pendingWrites, unknownWrites,
+        mirrorAge, mirrorHeld, mirrorFailures, mirrorMisfits, pendingWrites, unknownWrites,
         spans, queuedSpans, adapterUp, adapterDisabled, adapterRestarts, adapterCrashes, adapterUptime, adapterCalls,
         adapterQueue, adapterResidentBytes, adapterProcessorTime, adapterCounter, adapterGauge, ready, buildInfo,
         loopLag, cpu, residentMemory, virtualMemory, openFiles,
