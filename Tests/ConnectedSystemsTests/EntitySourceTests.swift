@@ -166,6 +166,47 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         #expect(try weak.asked().fields["If-Match"] == nil)
     }
 
+    @Test func `a new record is sent without what the caller left out`() async throws {
+        let keys = """
+            write:
+              mode: queued
+              create: {method: POST, address: people, body: {id: "{id}", n: {first: "{name}"}, born: "{born}", kind: x}}
+            """
+        let system = try System(keys, answer: response(201))
+        _ = try await system.source.write(change(.create, ["id": "a/b", "name": "Ann", "born": .null]))
+        #expect(
+            String(decoding: try system.asked().body, as: UTF8.self) == #"{"id":"a/b","n":{"first":"Ann"},"kind":"x"}"#)
+    }
+
+    @Test func `a page after the first may end the list by its status, and the first may not`() async throws {
+        let keys = "paging: {kind: page, query: p, end: [404]}"
+        let first = response(200, #"[{"id": "a"}]"#)
+        let system = try System(keys, answer: response(404), current: [first, response(404)])
+        let page = try await system.source.page(MirrorRequest("people"))
+        let next = try #require(page.next)
+        let last = try await system.source.page(MirrorRequest("people", page: next))
+        #expect(last.rows.isEmpty && last.next == nil)
+        let gone = try System(keys, answer: response(404))
+        await #expect(throws: PorticoError.self) { try await gone.source.page(MirrorRequest("people")) }
+        let broken = try System(keys, answer: response(500), current: [first, response(500)])
+        await #expect(throws: PorticoError.self) { try await broken.source.page(MirrorRequest("people", page: next)) }
+    }
+
+    @Test func `a media type that the file names is read, and no other`() async throws {
+        let rows = response(200, #"[{"id": "a"}]"#, "text/plain;\tcharset=utf-8")
+        let page = try await System("mediaTypes: [Text/Plain]", answer: rows).source.page(MirrorRequest("people"))
+        #expect(page.rows == [["id": "a"]])
+        let other = try System("", answer: rows)
+        await #expect(throws: MirrorRefusal.self) { try await other.source.page(MirrorRequest("people")) }
+        #expect(throws: (any Error).self) { try System("mediaTypes: [text/html]", answer: rows) }
+    }
+
+    @Test func `a read follows redirects, and a change does not`() async throws {
+        let system = try System(writes, answer: response(204), current: [response(200, current)])
+        _ = try await system.source.write(change(.update, ["name": "Ann"], before: ["id": "a/b"]))
+        #expect(system.upstream.asked.map(\.request.redirects) == [.followed, .returned])
+    }
+
     @Test func `a document stays in the members around it`() async throws {
         let keys = """
             record: {address: "people/{id}", item: /person}

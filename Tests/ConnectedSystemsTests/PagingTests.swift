@@ -106,6 +106,10 @@ private func walk(_ paging: Paging, _ answers: [Paging.Answer]) throws -> [Strin
             #"<https://api.example/x,y>; title="a, \"b\"; rel=\"next\""; rel="last", <?page=2>; REL="prev next""#
         ]
         #expect(try walk(paging, [answer(links: links), answer()]) == ["https://api.example/v1/things?page=2"])
+        for space in ["\t", " \t ", ""] {
+            let link = "<?page=2>;\(space)rel\(space)=\(space)\"prev\(space.isEmpty ? " " : space)next\""
+            #expect(try walk(paging, [answer(links: [link]), answer()]).count == 1, "\(link)")
+        }
         let field = Paging(kind: .link(DocumentPath(tokens: ["next"])))
         #expect(
             try walk(field, [answer(["next": "/v1/more"]), answer(["next": .null])]) == ["https://api.example/v1/more"])
@@ -125,6 +129,7 @@ private func walk(_ paging: Paging, _ answers: [Paging.Answer]) throws -> [Strin
 
     @Test(arguments: [
         "<", "<x", "<?page=2; rel=next", "next", #"<x>; title="a, <y>; rel=next"#, "<x>; rel=prev, ?page=2",
+        "<?page=2>; rel next", "<?page=2>; r\u{a0}el=next",
     ])
     func `a malformed field Link is no last page`(field: String) {
         #expect(throws: MirrorRefusal.self) { try walk(Paging(kind: .link(nil)), [answer(links: [field])]) }

@@ -43,11 +43,16 @@ private func rows(
     }
 
     @Test(arguments: [
-        #"{"items": {}}"#, #"{"items": null}"#, #"{"items": "a"}"#, "{}", "[]", "null", "7", #"{"items": [1]}"#,
+        #"{"items": {}}"#, #"{"items": "a"}"#, "{}", "[]", "null", "7", #"{"items": [1]}"#,
         #"{"items": [[]]}"#, #"{"items": [null]}"#, #"{"items": [{"id": 1}"#, "<html></html>", "",
     ])
     func `an answer without such a list is refused`(text: String) {
         #expect(throws: MirrorRefusal.self) { try rows(text) }
+    }
+
+    @Test func `a list that is null is empty, and a document that is null has no list`() throws {
+        #expect(try rows(#"{"items": null}"#) == RowMapping.Rows())
+        #expect(throws: MirrorRefusal.self) { try rows("null", list: "") }
     }
 
     @Test func `deep answers and answers with a binary mess are refused`() {

@@ -112,7 +112,7 @@ extension ConnectedOperation {
         if operation.effect == .writes, case .unknown(let detail) = MirrorWriteResult(response, of: upstream.name) {
             throw PorticoError(outcomeUnknownOf: upstream.name, detail)
         }
-        let document = try response.document(answer.format, of: upstream.name)
+        let document = try response.document(answer, of: upstream.name)
         guard isList else {
             try answer.checkSuccess(document)
             guard let item = request.item.value(in: document, isXML: answer.format == .xml), item.dictionaryValue != nil

@@ -26,6 +26,9 @@ enum ConnectionGrammar {
             .init("query", .named(.template), "Members of the address's query."),
             .init("file", text, "A file instead of an address, relative to this file."),
             .init("format", .value(.choice(formats)), "The format of answers: json where nothing is said."),
+            .init(
+                "mediaTypes", .value(.list(of: .text)),
+                "Media types that answers have besides those of the format, such as text/plain."),
             .init("success", .path, "Where an answer says whether it succeeded; anything but true is a failure."),
             .init("list", .path, "Where the list stands in an answer; nothing: the answer is the list."),
             .init("key", text, isRequired: true, "The field that identifies a record."),
@@ -67,7 +70,7 @@ enum ConnectionGrammar {
         keys: [
             .init("type", .value(.choice(FieldType.names)), isRequired: true, "The type of its values."),
             .init("from", .path, "Where it stands in a row; the member of its name where nothing is said."),
-            .init("form", .value(.choice(DateForm.allCases.map(\.rawValue))), "How a date is written: rfc3339."),
+            .init("form", .value(.choice((DateForm.allCases.map(\.rawValue) + BooleanForm.allCases.map(\.rawValue)))), "How a date is written: rfc3339; a boolean: literal, or number for 1 and 0."),
             .init("values", .value(.list(of: .text)), "The texts of a choice."),
             .init("maximumLength", .value(.integer(1...FieldType.longestText)), "Characters of a text."),
             .init("required", .value(.flag), "Whether a row without it is not taken, and callers have to give it."),
@@ -90,6 +93,9 @@ enum ConnectionGrammar {
             ),
             .init("last", text, "`cursor`: the field of a page's last row that is the cursor."),
             .init("more", .path, "`cursor`: where the answer says whether there is a further page."),
+            .init(
+                "end", .value(.list(of: .choice(["204", "404", "410"]))),
+                "Statuses of a page after the first that say that there are no further rows."),
         ])
 
     private static let changes = FileSection(

@@ -149,7 +149,7 @@ private struct ConnectionReader {
         if format == .csv, node["list"] != nil { wrong("A table of CSV has no list.", at: node.location("list")) }
         let rows = RowMapping(
             format: format, success: path(node, "success"), list: path(node, "list") ?? .root, fields: fields,
-            key: key.name, deleted: path(node, "deleted"))
+            key: key.name, deleted: path(node, "deleted"), mediaTypes: mediaTypes(node))
         let declared = declaration(name, node, fields, key)
         do { _ = try EntityRules(declared) } catch {
             wrong("The entity cannot be declared: \(error.logDetail ?? error.message)", at: entry.keyLocation)
@@ -290,6 +290,20 @@ private struct ConnectionReader {
         }
     }
 
+    private mutating func mediaTypes(_ node: SectionNode) -> Set<String> {
+        var types: Set<String> = []
+        for item in node["mediaTypes"]?.items ?? [] {
+            let name = (item.text ?? "").mediaTypeName
+            if name.split(separator: "/", omittingEmptySubsequences: false).count != 2 {
+                wrong("This is no media type.", at: item.location)
+            } else if name == "text/html" || name == "application/xhtml+xml" {
+                wrong("A page is no answer: a system that asks for a sign-in answers with one.", at: item.location)
+            }
+            types.insert(name)
+        }
+        return types
+    }
+
     /// Tables and columns of a database are known by their names without case.
     private mutating func checkCase(of entries: [ConfigurationNode.Entry]) {
         var names: Set<String> = []
@@ -299,16 +313,20 @@ private struct ConnectionReader {
     }
 
     private mutating func type(_ name: String, _ node: SectionNode, at location: ConfigurationLocation) -> FieldType? {
-        let only = ["form": "date", "values": "choice", "maximumLength": "string"]
-        for (key, type) in only.sorted(by: { $0.key < $1.key }) where node[key] != nil && name != type {
-            wrong("Only the type \(type) has \(key).", at: node.location(key))
+        let only = ["form": ["date", "boolean"], "values": ["choice"], "maximumLength": ["string"]]
+        for (key, types) in only.sorted(by: { $0.key < $1.key }) where node[key] != nil && !types.contains(name) {
+            wrong("Only the type \(types.joined(separator: " or ")) has \(key).", at: node.location(key))
+        }
+        let forms = name == "boolean" ? BooleanForm.allCases.map(\.rawValue) : DateForm.allCases.map(\.rawValue)
+        if only["form"]?.contains(name) == true, let form = node.text("form"), !forms.contains(form) {
+            wrong("A \(name) has the forms \(forms.joined(separator: ", ")).", at: node.location("form"))
         }
         switch name {
         case "string": return .string(maximumLength: node.integer("maximumLength") ?? FieldType.longestText)
         case "integer": return .integer
         case "number": return .number
         case "decimal": return .decimal
-        case "boolean": return .boolean
+        case "boolean": return .boolean(node.text("form").flatMap(BooleanForm.init(rawValue:)) ?? .literal)
         case "date": return .date(node.text("form").flatMap(DateForm.init(rawValue:)) ?? .rfc3339)
         case "strings": return .strings
         case "choice":
@@ -328,8 +346,9 @@ private struct ConnectionReader {
         guard let section = node.section("paging") else { return .none }
         let kind = section.text("kind") ?? ""
         let allowed: [String: Set<String>] = [
-            "offset": ["query", "limit", "size", "total"], "page": ["query", "limit", "size", "total", "first"],
-            "cursor": ["query", "limit", "size", "next", "last", "more"], "link": ["limit", "size", "next"],
+            "offset": ["query", "limit", "size", "total", "end"],
+            "page": ["query", "limit", "size", "total", "first", "end"],
+            "cursor": ["query", "limit", "size", "next", "last", "more", "end"], "link": ["limit", "size", "next", "end"],
         ]
         for entry in section.entries where entry.key != "kind" && !(allowed[kind]?.contains(entry.key) ?? false) {
             wrong("Paging by \(kind) has no \(entry.key).", at: entry.keyLocation)
@@ -349,6 +368,7 @@ private struct ConnectionReader {
         }
         if let name = section.text("limit"), let size = section.integer("size") { paging.limit = (name, Int64(size)) }
         paging.total = path(section, "total")
+        paging.endStatuses = Set((section["end"]?.items ?? []).compactMap(\.text).compactMap { Int($0) })
         return paging
     }
 

@@ -212,7 +212,7 @@ extension MirrorRefusal {
     fileprivate func naming(
         listsOf response: UpstreamResponse, _ mapping: RowMapping, _ upstream: UpstreamName
     ) throws -> MirrorRefusal {
-        guard let document = try? response.document(mapping.format, of: upstream),
+        guard let document = try? response.document(mapping, of: upstream),
             (try? mapping.items(document)) == nil, (try? mapping.checkSuccess(document)) != nil
         else { return self }
         let lists = document.places { $0.arrayValue != nil }.map { $0.isEmpty ? "the root" : $0 }

@@ -45,6 +45,10 @@ struct EntitySource: Sendable {
     }
 
     func read(_ response: UpstreamResponse, _ position: PagePosition) throws -> Fetched {
+        if !position.place.isEmpty, connected.paging.endStatuses.contains(response.status) {
+            return Fetched(
+                document: .null, rows: RowMapping.Rows(), next: nil, hasNextLink: false, age: response.age)
+        }
         let document = try self.document(response)
         let found = try mapping.rows(document)
         let answer = Paging.Answer(
@@ -90,7 +94,7 @@ struct EntitySource: Sendable {
     }
 
     private func document(_ response: UpstreamResponse) throws -> WireValue {
-        try response.document(mapping.format, of: upstream.name)
+        try response.document(mapping, of: upstream.name)
     }
 
     // One record
@@ -131,6 +135,8 @@ extension UpstreamRequest {
     func accepting(_ format: DocumentFormat, _ headers: [(name: String, value: String)]) -> UpstreamRequest {
         var request = self
         request.fields["Accept"] = format.accept
+        // A change is sent where it was addressed to, and nowhere else.
+        if request.method == .get { request.redirects = .followed }
         for header in headers { request.fields[header.name] = header.value }
         // The other formats say their encoding themselves.
         request.convertsToUTF8 = format == .json || format == .csv
@@ -139,12 +145,11 @@ extension UpstreamRequest {
 }
 
 extension UpstreamResponse {
-    /// The document of an answer that is a success and has a media type of the format. Throws as
+    /// The document of an answer that is a success and has a media type of the mapping. Throws as
     /// ``UpstreamResponse/document(_:of:)``.
-    func document(_ format: DocumentFormat, of upstream: UpstreamName) throws -> WireValue {
+    func document(_ mapping: RowMapping, of upstream: UpstreamName) throws -> WireValue {
         let type = fields["Content-Type"] ?? ""
-        let name = type.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
-        return try format.read(try document(format.isMediaType(type) ? [name] : [], of: upstream))
+        return try mapping.format.read(try document(mapping.takes(type) ? [type.mediaTypeName] : [], of: upstream))
     }
 }
 

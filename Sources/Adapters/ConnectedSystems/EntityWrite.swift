@@ -83,6 +83,7 @@ extension EntitySource {
         let isSameFormat = template.body?.format.rawValue == mapping.format.rawValue
         return try template.request(
             of: upstream, TemplateValues(values: fields, mappings: mapping.fields), changed: changed,
+            omitsNulls: change.isNew,
             over: template.method == .put && isSameFormat ? known?.document(for: template) : nil
         ).accepting(mapping.format, headers)
     }
@@ -91,7 +92,7 @@ extension EntitySource {
     private func stored(
         _ response: UpstreamResponse, _ template: RequestTemplate, _ change: MirrorChange
     ) throws -> MirrorWriteResult {
-        guard mapping.format.isMediaType(response.fields["Content-Type"] ?? "") else {
+        guard mapping.takes(response.fields["Content-Type"] ?? "") else {
             let isPage = (response.fields["Content-Type"] ?? "").lowercased().contains("html")
             return isPage ? .unknown("\(response.address.logged) answered a page") : .stored(nil)
         }

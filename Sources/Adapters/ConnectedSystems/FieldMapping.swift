@@ -21,7 +21,7 @@ enum FieldType: Sendable, Equatable {
     case integer
     case number
     case decimal
-    case boolean
+    case boolean(BooleanForm)
     case date(DateForm)
     case choice([String])
     case strings
@@ -67,8 +67,8 @@ enum FieldType: Sendable, Equatable {
         case (.number, .string(let text)):
             return Double(text).flatMap { $0.isFinite ? .double($0) : nil }
         case (.decimal, .string(let text)): return WireDecimal(text).map { .decimal($0) }
-        case (.boolean, .string("true")), (.boolean, .string("1")): return .bool(true)
-        case (.boolean, .string("false")), (.boolean, .string("0")): return .bool(false)
+        case (.boolean, .string("true")), (.boolean, .string("1")), (.boolean(.number), .int64(1)): return .bool(true)
+        case (.boolean, .string("false")), (.boolean, .string("0")), (.boolean(.number), .int64(0)): return .bool(false)
         case (.date(let form), _): return form.decoded(value).map { .date($0) }
         case (.strings, .string): return .array([value])
         case (.strings, .array(let items)): return .array(items.map(\.withoutAttributes))
@@ -78,7 +78,11 @@ enum FieldType: Sendable, Equatable {
 
     /// A value of this type as the other system writes it.
     func encoded(_ value: WireValue) -> WireValue {
-        if case .date(let form) = self { form.encoded(value) } else { value }
+        switch (self, value) {
+        case (.date(let form), _): form.encoded(value)
+        case (.boolean(.number), .bool(let flag)): .int64(flag ? 1 : 0)
+        default: value
+        }
     }
 }
 
@@ -90,6 +94,14 @@ extension WireValue {
         guard let text = members["$"] else { return "" }
         return text.stringValue == nil ? self : text
     }
+}
+
+/// How another system writes a truth value.
+enum BooleanForm: String, Sendable, CaseIterable {
+    /// `true` and `false`.
+    case literal
+    /// `1` and `0`.
+    case number
 }
 
 /// How another system writes an instant.
@@ -170,7 +182,7 @@ enum DocumentFormat: String, Sendable, CaseIterable {
 
     /// Of what is in a body; parameters aside.
     func isMediaType(_ type: String) -> Bool {
-        let name = type.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        let name = type.mediaTypeName
         return switch self {
         case .json: name == "application/json" || name.hasSuffix("+json") || name == "text/json"
         case .xml: name == "application/xml" || name == "text/xml" || name.hasSuffix("+xml") && !name.contains("xhtml")

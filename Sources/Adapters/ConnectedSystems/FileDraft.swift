@@ -88,7 +88,7 @@ public struct FileDraft {
                 return (try? type.shape.check(type.decoded(value, format))) != nil
             }
         }
-        if all(.boolean) { return ("boolean", nil) }
+        if all(.boolean(.literal)) { return ("boolean", nil) }
         if all(.integer) { return ("integer", nil) }
         if all(.number) { return (format == .csv ? "decimal" : "number", nil) }
         if all(.date(.rfc3339)) { return ("date", nil) }

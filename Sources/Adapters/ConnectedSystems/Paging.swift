@@ -29,12 +29,14 @@ struct Paging: Sendable, Equatable {
     var limit: (name: String, size: Int64)?
     /// Where the answer has the number of all rows.
     var total: DocumentPath?
+    /// Statuses of a page after the first that say that there are no further rows.
+    var endStatuses: Set<Int> = []
 
     static let none = Paging(kind: .none)
 
     static func == (left: Paging, right: Paging) -> Bool {
         left.kind == right.kind && left.limit?.name == right.limit?.name && left.limit?.size == right.limit?.size
-            && left.total == right.total
+            && left.total == right.total && left.endStatuses == right.endStatuses
     }
 
     /// Pages of one refresh.
@@ -244,14 +246,14 @@ enum LinkField {
     private static func links(_ field: String) throws(MirrorRefusal) -> [(target: String, relations: [String])] {
         var links: [(target: String, relations: [String])] = []
         var rest = field[...]
-        while let open = rest.firstIndex(where: { ![" ", "\t", ","].contains($0) }) {
+        while let open = rest.firstIndex(where: { !$0.isFieldWhitespace && $0 != "," }) {
             guard rest[open] == "<", let close = rest[open...].firstIndex(of: ">") else { throw malformed }
             let target = String(rest[rest.index(after: open)..<close])
             rest = rest[close...].dropFirst()
             let parameters = try Self.parameters(&rest)
             // Of another resource than the page (section 3.2).
             if parameters.contains(where: { $0.name == "anchor" }) { continue }
-            let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split(separator: " ") ?? []
+            let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split { $0.isFieldWhitespace } ?? []
             links.append((target: target, relations: relations.map(String.init)))
         }
         return links
@@ -265,12 +267,13 @@ enum LinkField {
     ) throws(MirrorRefusal) -> [(name: String, value: String)] {
         var parameters: [(name: String, value: String)] = []
         var (isQuoted, isEscaped, current) = (false, false, "")
-        func add() {
-            let halves = current.split(separator: "=", maxSplits: 1)
-            if halves.count == 2 {
-                parameters.append((name: halves[0].filter { $0 != " " }.lowercased(), value: String(halves[1])))
-            }
+        func add() throws(MirrorRefusal) {
+            let halves = current.split(separator: "=", maxSplits: 1).map(\.trimmingFieldWhitespace)
             current = ""
+            guard let name = halves.first?.lowercased(), !name.isEmpty else { return }
+            // What is no parameter may be the relation that names the next page.
+            guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { throw malformed }
+            if halves.count == 2 { parameters.append((name: name, value: halves[1])) }
         }
         while let character = rest.popFirst() {
             if isEscaped {
@@ -281,7 +284,7 @@ enum LinkField {
             } else if character == "\"" {
                 isQuoted.toggle()
             } else if !isQuoted, character == ";" {
-                add()
+                try add()
             } else if !isQuoted, character == "," {
                 break
             } else {
@@ -289,7 +292,7 @@ enum LinkField {
             }
         }
         guard !isQuoted else { throw malformed }
-        add()
+        try add()
         return parameters
     }
 }

@@ -17,11 +17,11 @@ struct RequestTemplate: Sendable, Equatable {
         let value: Template
     }
 
-    /// `changed`: the fields that an update changes; nil: all are sent. `document`: what the body replaces, whose other
-    /// members are kept. Throws ``Template/Problem`` for values that cannot stand where they are to.
+    /// `changed`: the fields that an update changes; nil: all are sent. `omitsNulls`: members of the body whose field has no
+    /// value are left out, as for a new record. `document`: what the body replaces, whose other members are kept. Throws ``Template/Problem`` for values that cannot stand where they are to.
     func request(
         of upstream: any Upstream, _ values: TemplateValues, changed: Set<FieldName>? = nil,
-        over document: WireValue? = nil, more: [(name: String, value: String)] = []
+        omitsNulls: Bool = false, over document: WireValue? = nil, more: [(name: String, value: String)] = []
     ) throws -> UpstreamRequest {
         var pairs: [(name: String, value: String)] = []
         for member in query {
@@ -37,8 +37,10 @@ struct RequestTemplate: Sendable, Equatable {
         if !pairs.isEmpty { target = target.adding(FormFields(pairs)) }
         var request = UpstreamRequest(method, target)
         if let body {
+            let sent = changedOnly || document != nil ? changed : nil
             request.body = try body.bytes(
-                values, changed: changedOnly || document != nil ? changed : nil, over: document)
+                values, changed: omitsNulls ? Set(body.fields.filter { !values.value($0).isNull }) : sent,
+                over: document)
             request.fields["Content-Type"] = body.format.mediaType
         }
         return request

@@ -11,6 +11,13 @@ struct RowMapping: Sendable, Equatable {
     let fields: [FieldMapping]
     let key: FieldName?
     let deleted: DocumentPath?
+    /// Media types that answers have besides those of the format, in lower case.
+    var mediaTypes: Set<String> = []
+
+    /// Whether a body with this `Content-Type` is read as a document of the format.
+    func takes(_ contentType: String) -> Bool {
+        format.isMediaType(contentType) || mediaTypes.contains(contentType.mediaTypeName)
+    }
 
     /// The rows of a document, and the keys of those that are gone.
     struct Rows: Equatable {
@@ -61,6 +68,8 @@ struct RowMapping: Sendable, Equatable {
             return []
         }
         if let items = found.arrayValue { return items }
+        // Some systems write an empty list as null. A document that is null as a whole says nothing.
+        if found.isNull, !list.tokens.isEmpty { return [] }
         guard format == .xml else { throw MirrorRefusal(.unexpected, "what stands at \(shown) is no list") }
         // One element.
         return [found]

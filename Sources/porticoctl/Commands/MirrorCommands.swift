@@ -45,9 +45,11 @@ struct Mirrors: AsyncParsableCommand {
 
         @OptionGroup var options: ConnectionOptions
         @OptionGroup var mirror: Name
+        @Flag(help: "Fetch every row, also where changes alone are asked for.") var full = false
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.post(mirror.path("/refresh"), [:]) }
+            let body: WireValue = full ? ["full": true] : [:]
+            let value = try await options.withConnection { try await $0.post(mirror.path("/refresh"), body) }
             try Printer(style: options.output).show(value)
         }
     }
