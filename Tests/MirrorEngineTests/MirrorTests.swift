@@ -370,7 +370,8 @@ final class MirrorFixture: Sendable {
                 #expect((summary.refused, summary.misfits) == (0, 2))
                 #expect((summary.created, summary.updated) == (turn == 0 ? (1, 2) : (0, 0)))
             }
-            let records = try await fixture.store.query(Query(order: [SortKey("id")]), in: fixture.collection.id).records
+            let records = try await fixture.store.query(Query(order: [SortKey("id")]), in: fixture.collection.id)
+                .records
             #expect(records.map { $0["name"] } == ["Anna", "Ben", "Cal"])
             #expect(records.map { $0["age"] } == [1, 2, .null])
         }

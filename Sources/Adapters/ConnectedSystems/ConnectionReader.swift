@@ -348,7 +348,8 @@ private struct ConnectionReader {
         let allowed: [String: Set<String>] = [
             "offset": ["query", "limit", "size", "total", "end"],
             "page": ["query", "limit", "size", "total", "first", "end"],
-            "cursor": ["query", "limit", "size", "next", "last", "more", "end"], "link": ["limit", "size", "next", "end"],
+            "cursor": ["query", "limit", "size", "next", "last", "more", "end"],
+            "link": ["limit", "size", "next", "end"],
         ]
         for entry in section.entries where entry.key != "kind" && !(allowed[kind]?.contains(entry.key) ?? false) {
             wrong("Paging by \(kind) has no \(entry.key).", at: entry.keyLocation)
@@ -368,7 +369,13 @@ private struct ConnectionReader {
         }
         if let name = section.text("limit"), let size = section.integer("size") { paging.limit = (name, Int64(size)) }
         paging.total = path(section, "total")
-        paging.endStatuses = Set((section["end"]?.items ?? []).compactMap(\.text).compactMap { Int($0) })
+        for item in section["end"]?.items ?? [] {
+            guard let status = item.text.flatMap({ Int($0) }) else { continue }
+            if ![204, 404, 410].contains(status) {
+                wrong("A list ends with 204, 404 or 410, and with no other status.", at: item.location)
+            }
+            paging.endStatuses.insert(status)
+        }
         return paging
     }
 

@@ -253,7 +253,8 @@ enum LinkField {
             let parameters = try Self.parameters(&rest)
             // Of another resource than the page (section 3.2).
             if parameters.contains(where: { $0.name == "anchor" }) { continue }
-            let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split { $0.isFieldWhitespace } ?? []
+            let relations =
+                parameters.first { $0.name == "rel" }?.value.lowercased().split { $0.isFieldWhitespace } ?? []
             links.append((target: target, relations: relations.map(String.init)))
         }
         return links

@@ -39,7 +39,8 @@ struct MirrorRoutes: Sendable {
     }
 
     private static let refresh = ObjectShape(
-        "MirrorRefresh", members: [.init("full", .bool, summary: "Fetch every row, also where changes alone are asked for.")])
+        "MirrorRefresh",
+        members: [Member("full", .bool, summary: "Fetch every row, also where changes alone are asked for.")])
 
     private var mirrors: [Mirror] { adapters.flatMap(\.mirrors).sorted { $0.id.description < $1.id.description } }
 
