@@ -68,11 +68,15 @@ final class RequestQuotas: Sendable {
 
     /// Waits where the caller or the adapter has its share under way already. Throws `server.overloaded` where enough
     /// others wait. Nil for health and for operators at the listeners of their own, who must get through.
-    func take(_ caller: Caller, of request: GatewayRequest, at endpoint: EndpointProperties) async throws -> Place? {
+    ///
+    /// - Parameter isBatch: whether the request has calls of its own, which are counted apart.
+    func take(
+        _ caller: Caller, of request: GatewayRequest, adapter: AdapterName?, isBatch: Bool
+    ) async throws -> Place? {
         guard caller.adminRole == nil, !RequestPermits.isAlwaysAnswered(request.target.path) else { return nil }
         let place = Place(
-            slot: FairShares.Slot(caller: Self.key(caller, request), adapter: endpoint.adapter?.text),
-            queue: endpoint.hasCalls ? batches : requests)
+            slot: FairShares.Slot(caller: Self.key(caller, request), adapter: adapter?.text),
+            queue: isBatch ? batches : requests)
         try await place.queue.take(place.slot)
         return place
     }

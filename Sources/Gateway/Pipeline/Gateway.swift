@@ -250,7 +250,9 @@ public final class Gateway: Sendable {
         let (request, caller) = (admitted.request.request, admitted.request.caller)
         do {
             let slot = try await RequestTimeline.measure(.queue, "queue") {
-                try await services.quotas.take(caller, of: request, at: admitted.endpoint.properties)
+                let endpoint = admitted.endpoint.properties
+                return try await services.quotas.take(
+                    caller, of: request, adapter: endpoint.adapter, isBatch: endpoint.hasCalls)
             }
             defer { services.quotas.leave(slot) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
