@@ -25,8 +25,9 @@ import ValueTree
 /// None of them waits. A credential that memory does not know interrupts them after step 2; ``complete(_:)`` looks it up
 /// and goes on at step 4. What no step has answered, ``complete(_:)`` runs:
 ///
-/// 8. ``RequestQuotas`` waits for a slot of the caller and of the adapter (503 where the queue is full). From here on the
-///    request's work takes turns with that of other accounts (``ProcessorShares``).
+/// 8. ``reserve(_:)`` takes a place of the caller and of the adapter, or one in their queue (503 where that is full), before
+///    anything is waited for. The request waits in the queue. From here on its work takes turns with that of other accounts
+///    (``ProcessorShares``).
 /// 9. Rows of mirrors that are not fresh are refreshed or waited for. The endpoint runs: an operation, a mount, a
 ///    resource, an account or a description.
 /// 10. Conditional requests are evaluated; ``ErrorWriter`` writes errors in the caller's format; headers of CSRF, rate
@@ -172,6 +173,20 @@ public final class Gateway: Sendable {
         }
     }
 
+    /// Gives a request that needs its endpoint a place, or answers that there is none. Does not wait, so that requests beyond
+    /// an account's share hold nothing that others need. ``complete(_:)`` leaves the place.
+    func reserve(_ step: AdmissionStep) -> AdmissionStep {
+        guard case .needsEndpoint(var admitted) = step, admitted.place == nil else { return step }
+        let (request, endpoint) = (admitted.request, admitted.endpoint.properties)
+        do {
+            admitted.place = try services.quotas.reserve(
+                request.caller, of: request.request, adapter: endpoint.adapter, isBatch: endpoint.hasCalls)
+        } catch {
+            return .answered(failed(error, admitted))
+        }
+        return .needsEndpoint(admitted)
+    }
+
     /// What ``admit(_:)`` has not answered, or not in its shape.
     func complete(_ step: AdmissionStep) async -> GatewayAnswer {
         var answer = await answer(to: step)
@@ -184,11 +199,14 @@ public final class Gateway: Sendable {
     private func answer(to step: AdmissionStep) async -> GatewayAnswer {
         switch step {
         case .answered(let answer): return answer
-        case .needsEndpoint(let admitted): return await run(admitted)
+        case .needsEndpoint(let admitted):
+            guard let place = admitted.place else { return await answer(to: reserve(step)) }
+            return await run(admitted, at: place)
         case .needsCaller(let admission):
             do {
                 let caller = try await caller(of: admission.request)
-                let step = admit(admission, from: caller)
+                // A request that is refused does not wait behind those of its account.
+                let step = reserve(admit(admission, from: caller))
                 return await withTaskExecutorPreference(executor(for: caller, admission.request)) {
                     await answer(to: step)
                 }
@@ -226,7 +244,7 @@ public final class Gateway: Sendable {
     }
 
     /// Steps 8 to 10.
-    private func run(_ admitted: AdmittedRequest) async -> GatewayAnswer {
+    private func run(_ admitted: AdmittedRequest, at place: RequestQuotas.Place) async -> GatewayAnswer {
         let request = admitted.request.request
         if case .stream = request.body, admitted.request.caller.isIdentified {
             let caller = admitted.request.caller
@@ -238,23 +256,21 @@ public final class Gateway: Sendable {
         // The calls of a batch are steps of the batch.
         guard !request.isPartOfBatch,
             let timeline = request.timeline.load() ?? services.tracing.timeline(for: request.place)
-        else { return await dispatch(admitted) }
+        else { return await dispatch(admitted, at: place) }
         _ = request.timeline.storeIfNil(timeline)
         return await RequestTimeline.$current.withValue(timeline) {
-            guard let context = services.tracing.context(of: request.place) else { return await dispatch(admitted) }
-            return await ServiceContext.withValue(context) { await dispatch(admitted) }
+            guard let context = services.tracing.context(of: request.place) else {
+                return await dispatch(admitted, at: place)
+            }
+            return await ServiceContext.withValue(context) { await dispatch(admitted, at: place) }
         }
     }
 
-    private func dispatch(_ admitted: AdmittedRequest) async -> GatewayAnswer {
+    private func dispatch(_ admitted: AdmittedRequest, at place: RequestQuotas.Place) async -> GatewayAnswer {
         let (request, caller) = (admitted.request.request, admitted.request.caller)
         do {
-            let slot = try await RequestTimeline.measure(.queue, "queue") {
-                let endpoint = admitted.endpoint.properties
-                return try await services.quotas.take(
-                    caller, of: request, adapter: endpoint.adapter, isBatch: endpoint.hasCalls)
-            }
-            defer { services.quotas.leave(slot) }
+            try await RequestTimeline.measure(.queue, "queue") { try await services.quotas.wait(for: place) }
+            defer { services.quotas.leave(place) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request)) {
                     let age = try await self.age(of: admitted)
@@ -528,6 +544,8 @@ struct AdmittedRequest: Sendable {
     var rateLimit: RateLimitState?
     /// Of the mirrored rows that a cached response is made of.
     var age: MirrorAge?
+    /// Nil: not counted yet.
+    var place: RequestQuotas.Place?
 
     /// Those that the answer is made of.
     var mirrors: ReadMirrors {
