@@ -12,7 +12,7 @@ PREFIX ?=
 # For each of five readers, transcoding, and conversion in pieces and out of mapped memory.
 FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 1800
-# The plugins that are built with the host, folders of Plugins/.
+# The adapters' programs that are built with the host, folders of Plugins/.
 export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.

@@ -157,7 +157,6 @@ let package = Package(
             [adapterKit, recordStorage, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
         module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         module("MirrorEngine", [adapterKit, recordStorage]),
-        module("PluginHost", [adapterKit]),
         .target(
             name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
         module("WorkerHost", [adapterKit, adapterProtocol, recordStorage, wireFormats, "CWorkerProcess"]),
@@ -215,7 +214,7 @@ let package = Package(
                 "Upstream", upstreamRecording,
                 "SQLiteStore",
                 "AttachmentFiles",
-                "PluginHost", "WorkerHost", "portico-worker-launcher",
+                "WorkerHost", "portico-worker-launcher",
                 "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
                 "Chat", "ODataAdapter", "ODataReference", "ConnectedSystems", "AdapterPackages",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -358,7 +357,6 @@ let package = Package(
             "MirrorSimulatorTests",
             ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),
         tests("StandInServiceTests", ["StandInService", adapterKit, wireFormats]),
-        tests("PluginHostTests", ["PluginHost", adapterKit]),
         // A program in C that does what a worker must not be able to.
         .executableTarget(
             name: "hostile-worker", path: "Tests/Drivers/HostileWorker", cSettings: [.treatAllWarnings(as: .error)]),

@@ -35,7 +35,7 @@ from stand_in import StandIn
 CONFIGURATION = """
 http: {{ host: 127.0.0.1 }}
 log: {{ access: false }}
-plugins: [{{ path: libNotes.so, mode: inProcess }}]
+plugins: [{{ path: notes-worker }}]
 identity: {{ basic: {{ enabled: true }}, demoAccounts: [{{ name: alice, password: portico-demo, roles: [member] }}] }}
 upstreams:
   hr: {{ url: '{url}/', networks: [127.0.0.1/32], deadline: 30s }}

@@ -62,7 +62,7 @@ class Gateway(Portico):
         self.configuration.write_text(json.dumps({
             "store": {"sampleData": True}, "http": {"limits": {"answerCache": "0B"}}, "log": {"access": False},
             "identity": {"basic": {"enabled": True}},
-            "plugins": [{"path": "./program/hostile", "mode": "worker"}, {"path": "notes-worker", "mode": "worker"}],
+            "plugins": [{"path": "./program/hostile"}, {"path": "notes-worker"}],
             "adapters": {
                 "users": {"access": "public"}, "notes": {"access": "public"},
                 "hostile": {"worker": {

@@ -1,11 +1,10 @@
-"""What a whole request costs through a gateway with an adapter in its process, and with the same adapter as a program.
+"""What a whole request costs through a gateway with an adapter as a program.
 
     python3 -B Benchmarks/Workers/speed.py [--rounds 5] [--seconds 2] [--case NAME …]
 
-Two gateways serve `Speed/`, one as a library and one as a worker, and are asked by `Resilience/open_loop.c` one after the other,
-in rounds that take turns. Counted is the processor time of the gateway and of the adapter's program together, not the
-generator's. Prints for each kind of answer the medians of the rounds in microseconds a request, and their ratio; and how long the
-first call takes after a start of each gateway.
+A gateway serves `Speed/` and is asked by `Resilience/open_loop.c`, in rounds. Counted is the processor time of the gateway and
+of the adapter's program together, not the generator's. Prints for each kind of answer the medians of the rounds in
+microseconds a request, and how long the first call takes after a start.
 """
 
 import argparse
@@ -37,11 +36,10 @@ AT_ONCE = (1, 16)
 STARTS = 10
 MOST_FIRST = 50  # milliseconds of the first call
 WARM_UP = 0.5
-MOST = 1.3  # at 100 KB
 
 
 class Speed(Gateway):
-    """With the adapter in the process, or as a worker."""
+    """With the adapter as a worker."""
 
     def __init__(self, folder, name, plugin):
         Portico.__init__(self, pathlib.Path(folder, name), pathlib.Path(folder, name, "data"))
@@ -72,15 +70,10 @@ def cost(gateway, loop, asked, at_once, seconds):
     return own, sum(program)
 
 
-def measure(sides, loop, asked, at_once, rounds, seconds):
-    """The costs of both sides in each round."""
-    found = [[], []]
-    for number in range(-1, rounds):
-        for index in (0, 1) if number % 2 else (1, 0):
-            costs = cost(sides[index], loop, asked, at_once, WARM_UP if number < 0 else seconds)
-            if number >= 0:
-                found[index].append(costs)
-    return found
+def measure(side, loop, asked, at_once, rounds, seconds):
+    """The costs in each round, after one that is not counted."""
+    cost(side, loop, asked, at_once, WARM_UP)
+    return [cost(side, loop, asked, at_once, seconds) for _ in range(rounds)]
 
 
 def first_call(folder, name, plugin):
@@ -103,24 +96,20 @@ def main():
     parser.add_argument("--case", nargs="*", choices=CASES, default=CASES)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="portico-speed-") as folder, ExitStack() as running:
-        library, program = {"path": str(BUILT / "libSpeed.so"), "mode": "inProcess"}, {"path": str(BUILT / "speed-worker"), "mode": "worker"}
-        named = ("library", library), ("worker", program)
-        firsts = [first_call(folder, *side) for side in named]
-        sides = [running.enter_context(Speed(folder, *side)) for side in named]
+        plugin = {"path": str(BUILT / "speed-worker")}
+        firsts = first_call(folder, "first", plugin)
+        side = running.enter_context(Speed(folder, "worker", plugin))
         loop = OpenLoop(folder)
-        print("| answer, requests at once | in the process | as a worker | of it the gateway | the program | ratio |")
-        print("|---|---:|---:|---:|---:|---:|")
+        print("| answer, requests at once | all | of it the gateway | the program |")
+        print("|---|---:|---:|---:|")
         for name in options.case:
             for at_once in AT_ONCE:
-                inside, outside = measure(sides, loop, CASES[name], at_once, options.rounds, options.seconds)
-                ratio = statistics.median(sum(out) / sum(own) for own, out in zip(inside, outside))
-                own, out, gateway, worker = (
-                    statistics.median(each) for each in (
-                        map(sum, inside), map(sum, outside), (each[0] for each in outside), (each[1] for each in outside)))
-                print(f"| {name}, {at_once} | {own:.0f} | {out:.0f} | {gateway:.0f} | {worker:.0f} | {ratio:.2f} |", flush=True)
-        first, own = (f"{statistics.median(each):.1f} ms, {max(each):.1f} at most" for each in reversed(firsts))
-        print(f"\nfirst call after each of {STARTS} starts: {first}, in the process {own}; asked: {MOST_FIRST} ms at most")
-        print(f"ratio: median of the rounds; asked for 100 KB: {MOST} at most. Load {os.getloadavg()[0]:.1f}.")
+                costs = measure(side, loop, CASES[name], at_once, options.rounds, options.seconds)
+                whole, gateway, worker = (
+                    statistics.median(each) for each in (map(sum, costs), (each[0] for each in costs), (each[1] for each in costs)))
+                print(f"| {name}, {at_once} | {whole:.0f} | {gateway:.0f} | {worker:.0f} |", flush=True)
+        print(f"\nfirst call after each of {STARTS} starts: {statistics.median(firsts):.1f} ms, {max(firsts):.1f} at most; asked: {MOST_FIRST} ms at most")
+        print(f"Load {os.getloadavg()[0]:.1f}.")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ let package = Package(
     products: [
         // The adapter's program, which a gateway runs as a worker.
         .executable(name: "inventory-worker", targets: ["inventory-worker"]),
-        // For a gateway that runs the adapter within its own process: libInventory.so.
-        .library(name: "Inventory", type: .dynamic, targets: ["Inventory"]),
+        // For a host that compiles it in.
+        .library(name: "Inventory", targets: ["Inventory"]),
     ],
     dependencies: [
         .package(path: "../../Sources/AdapterKit"),

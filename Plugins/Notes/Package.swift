@@ -11,10 +11,10 @@ let package = Package(
     name: "Notes",
     platforms: [.macOS(.v15)],
     products: [
-        // The plugin: libNotes.so.
-        .library(name: "Notes", type: .dynamic, targets: ["Notes"]),
-        // The same adapter as a program of its own.
+        // The adapter's program, which a gateway runs as a worker.
         .executable(name: "notes-worker", targets: ["NotesWorker"]),
+        // For a host that compiles it in.
+        .library(name: "Notes", targets: ["Notes"]),
     ],
     dependencies: [
         // In a repository of your own: the path of the Portico checkout that your host is built from.

@@ -15,8 +15,8 @@ let package = Package(
     products: [
         // The adapter's program, which a gateway runs as a worker.
         .executable(name: "weather-worker", targets: ["weather-worker"]),
-        // For a gateway that runs the adapter within its own process: libWeather.so.
-        .library(name: "Weather", type: .dynamic, targets: ["Weather"]),
+        // For a host that compiles it in.
+        .library(name: "Weather", targets: ["Weather"]),
     ],
     dependencies: [
         .package(path: "../../Sources/AdapterKit"),

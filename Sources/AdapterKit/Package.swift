@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// AdapterKit is a package of its own without any dependency: the host and every plugin share the one dynamic
-// library built here, and whatever it embedded would exist twice in one process (docs/decisions/0002).
+// A package of its own, so that an adapter's package resolves and compiles neither the server nor its dependencies.
 let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
@@ -13,15 +12,11 @@ let package = Package(
     name: "AdapterKit",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
-        .library(name: "AdapterKit", type: .dynamic, targets: ["AdapterKit", "ValueTree"])
+        .library(name: "AdapterKit", targets: ["AdapterKit", "ValueTree"])
     ],
     targets: [
         .target(name: "ValueTree", path: "ValueTree", swiftSettings: strict),
-        // Headers alone; a system library is what the package manager calls a module without sources.
-        .systemLibrary(name: "CAdapterKitStamp", path: "CAdapterKitStamp"),
-        .target(
-            name: "AdapterKit", dependencies: ["ValueTree", "CAdapterKitStamp"], path: "AdapterKit",
-            swiftSettings: strict),
+        .target(name: "AdapterKit", dependencies: ["ValueTree"], path: "AdapterKit", swiftSettings: strict),
         .testTarget(
             name: "ValueTreeTests", dependencies: ["ValueTree"], path: "Tests/ValueTreeTests", swiftSettings: strict),
         .testTarget(

@@ -40,21 +40,21 @@ def swift(command, folder, *arguments):
 
 
 def copy_products(destination, *names):
-    """Those of the programs and libraries that were built, and the AdapterKit that they load."""
+    """Those of the programs that were built."""
     destination.mkdir(parents=True, exist_ok=True)
-    for name in (*names, "libAdapterKit.so"):
+    for name in names:
         shutil.copy2(SCRATCH / "debug" / name, destination / name)
 
 
-def plugin(name, mode):
-    """The path of what Plugins/NAME builds for the mode, `inProcess` or `worker`."""
-    if OLDER and mode == "worker":
-        return OLDER / "programs" / name / f"{name.lower()}-worker"
-    product, file = {"inProcess": (name, f"lib{name}.so"), "worker": (f"{name.lower()}-worker",) * 2}[mode]
+def plugin(name):
+    """The path of the program of Plugins/NAME."""
+    program = f"{name.lower()}-worker"
+    if OLDER:
+        return OLDER / "programs" / name / program
     folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-plugin-"))
     atexit.register(shutil.rmtree, folder, True)
     with build_folder():
-        built = swift("build", ROOT / "Plugins" / name, "--product", product)
+        built = swift("build", ROOT / "Plugins" / name, "--product", program)
         assert built.returncode == 0, built.stdout[-4000:]
-        copy_products(folder, file)
-    return folder / file
+        copy_products(folder, program)
+    return folder / program

@@ -1,4 +1,4 @@
-"""Compiles an adapter of Tests/EndToEnd/plugins/ against the build that is tested, as a library or as a program."""
+"""Compiles an adapter of Tests/EndToEnd/plugins/ to a program, against the build that is tested."""
 
 import atexit
 import functools
@@ -9,38 +9,25 @@ import tempfile
 
 from harness import BUILD, ROOT
 
-STAMP = """
-import CAdapterKitStamp
-@c(adapterkit_stamp) public func stamp() -> UnsafePointer<AdapterKitStamp> {{ adapterKitStamp() }}
-@c(adapterkit_module) public func module() -> UnsafeMutableRawPointer {{ adapterModuleBox({name}Module.self) }}
-"""
 PROGRAM = """
 import AdapterWorker
 @main struct Program {{ static func main() {{ AdapterWorkerProgram.run({name}Module.self) }} }}
 """
+MODULES = ("ValueTree", "AdapterKit", "AdapterProtocol", "AdapterWorker")
 
 
 @functools.cache
-def compiled(name, mode):
-    """The path of what NAME.swift.txt is compiled to for the mode, `inProcess` or `worker`."""
+def compiled(name):
+    """The path of the program that NAME.swift.txt is compiled to."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"portico-{name.lower()}-"))
     atexit.register(shutil.rmtree, folder, True)
     # Not `.swift` in the tree: it belongs to no target.
     shutil.copy(ROOT / f"Tests/EndToEnd/plugins/{name}.swift.txt", folder / f"{name}.swift")
-    sources, kind, product = [f"{name}.swift"], ["-emit-library"], f"lib{name}.so"
-    if mode == "worker":
-        (folder / "Program.swift").write_text(PROGRAM.format(name=name))
-        objects = [path for module in ("AdapterWorker", "AdapterProtocol") for path in (BUILD / f"{module}.build").rglob("*.o")]
-        sources, kind = [*sources, "Program.swift", *objects], ["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN"]
-        product = f"{name.lower()}-worker"
-        shutil.copy(BUILD / "libAdapterKit.so", folder)
-    else:
-        with (folder / f"{name}.swift").open("a") as file:
-            file.write(STAMP.format(name=name))
+    (folder / "Program.swift").write_text(PROGRAM.format(name=name))
+    objects = [path for module in MODULES for path in (BUILD / f"{module}.build").rglob("*.o")]
     done = subprocess.run(
-        ["swiftc", *kind, "-parse-as-library", "-module-name", name, "-swift-version", "6",
-         "-I", BUILD / "Modules", "-I", ROOT / "Sources/AdapterKit/CAdapterKitStamp", "-L", BUILD, "-lAdapterKit",
-         "-o", product, *sources],
+        ["swiftc", "-parse-as-library", "-module-name", name, "-swift-version", "6", "-I", BUILD / "Modules",
+         "-o", f"{name.lower()}-worker", f"{name}.swift", "Program.swift", *objects],
         cwd=folder, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return folder / product
+    return folder / f"{name.lower()}-worker"

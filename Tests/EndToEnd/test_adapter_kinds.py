@@ -75,7 +75,7 @@ class AdapterKinds(GeneratedAdapter):
             archive.extractall(folder / "extracted", filter="data")
         manifest = json.loads((folder / "extracted" / "adapter.json").read_text())
         self.assertEqual((manifest["name"], manifest["entry"]), ("packed", "bin/packed-worker"))
-        self.assertIn("lib/libAdapterKit.so", manifest["files"])
+        self.assertIn("lib/libswiftCore.so", manifest["files"])
         self.assertTrue(manifest["platform"].startswith("linux-"))
         program = folder / "extracted" / "bin" / "packed-worker"
         for line in run_tool("ldd", program).decode().splitlines():

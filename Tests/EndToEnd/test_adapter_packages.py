@@ -467,7 +467,7 @@ class Deployment(PackageTest):
         with tarfile.open(self.package("1.0.0")) as archive:
             archive.extractall(program, filter="data")
         (program / "bin/silent").touch()
-        self.write(plugins=[{"path": str(program / "bin/tasks-worker"), "mode": "worker"}])
+        self.write(plugins=[{"path": str(program / "bin/tasks-worker")}])
         # Nothing is known of one that never answered.
         self.assertIn("exit status 3", run_portico("check", "--config", self.config, "--data", self.folder / "data").stderr)
         (program / "bin/silent").unlink()
@@ -490,7 +490,7 @@ class Deployment(PackageTest):
         self.addCleanup(shutil.rmtree, program)
         with tarfile.open(package) as archive:
             archive.extractall(program, filter="data")
-        self.write(plugins=[{"path": str(program / "bin/tasks-worker"), "mode": "worker"}])
+        self.write(plugins=[{"path": str(program / "bin/tasks-worker")}])
         for verb in ("check", "serve"):
             refused = run_portico(verb, "--config", self.config, "--data", self.folder / "data")
             self.assertEqual(refused.returncode, 1, refused)
@@ -517,7 +517,7 @@ sys.exit(3)
         program.chmod(0o755)
         (self.folder / "libtasks.so").write_text("a library")
         (self.folder / "liblink.so").symlink_to("portico.yaml")
-        self.write(plugins=[{"path": "./tasks", "mode": "worker"}])
+        self.write(plugins=[{"path": "./tasks"}])
         checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
         self.assertIn("read True / refused 13 / read True / refused 13", checked.stderr)
         # One that needs nothing beside it serves, and what it cannot read is a warning.

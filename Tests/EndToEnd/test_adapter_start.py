@@ -1,41 +1,26 @@
 """An adapter that does not start or stop does not affect the others."""
 
-import functools
 import json
 import pathlib
 import shutil
-import subprocess
 import tempfile
 import time
 import unittest
 
-from harness import BUILD, ROOT, START_SECONDS, Gateway, run_portico
+from compiled_plugin import compiled
+from harness import START_SECONDS, Gateway, run_portico
 
 CONFIGURATION = """
 http: {{ host: 127.0.0.1 }}
 store: {{ sampleData: true }}
 plugins:
-  - {{ path: {plugin}, mode: inProcess }}
+  - {{ path: {plugin} }}
 adapters:
-  faulty: {{ folder: {folder} }}
+  faulty: {{ folder: {folder}, worker: {{ readable: [{folder}] }} }}
   users: {{ access: public-read }}
 """
 # The faults of a start that its adapter may have, and what is said of it once its time is over.
 FAULTS = {"throw": "told to fail", "wait": "not started within", "ignore": "not started within", "block": "not started within"}
-
-
-@functools.cache
-def plugin():
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-faulty-"))
-    unittest.addModuleCleanup(shutil.rmtree, folder, True)
-    # Not `.swift` in the tree: it belongs to no target.
-    shutil.copy(ROOT / "Tests/EndToEnd/plugins/Faulty.swift.txt", folder / "Faulty.swift")
-    subprocess.run(
-        ["swiftc", "-emit-library", "-parse-as-library", "-module-name", "Faulty", "-swift-version", "6",
-         "-I", BUILD / "Modules", "-I", ROOT / "Sources/AdapterKit/CAdapterKitStamp", "-L", BUILD, "-lAdapterKit",
-         "-o", folder / "libFaulty.so", folder / "Faulty.swift"],
-        check=True, capture_output=True)
-    return folder / "libFaulty.so"
 
 
 class FaultyAdapter(unittest.TestCase):
@@ -43,10 +28,13 @@ class FaultyAdapter(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-faults-"))
         self.addCleanup(shutil.rmtree, self.folder, True)
         self.config = self.folder / "portico.yaml"
-        self.config.write_text(CONFIGURATION.format(plugin=plugin(), folder=self.folder))
+        # Not in the configuration's folder, of which no worker reads anything.
+        self.faults = pathlib.Path(tempfile.mkdtemp(prefix="portico-faults-"))
+        self.addCleanup(shutil.rmtree, self.faults, True)
+        self.config.write_text(CONFIGURATION.format(plugin=compiled("Faulty"), folder=self.faults))
 
     def set_fault(self, step, fault):
-        (self.folder / step).write_text(fault)
+        (self.faults / step).write_text(fault)
 
     def start(self, *settings):
         gateway = Gateway(
@@ -143,10 +131,10 @@ class FaultyAdapter(unittest.TestCase):
             self.set_fault(step, "run")
 
     def test_a_plugin_that_is_not_there_is_named(self):
-        self.config.write_text(CONFIGURATION.format(plugin="/nowhere/libNone.so", folder=self.folder))
+        self.config.write_text(CONFIGURATION.format(plugin="/nowhere/none-worker", folder=self.faults))
         done = run_portico("check", "--config", str(self.config))
         self.assertEqual(done.returncode, 1, done)
-        self.assertIn("/nowhere/libNone.so", done.stderr)
+        self.assertIn("/nowhere/none-worker", done.stderr)
 
 
 if __name__ == "__main__":

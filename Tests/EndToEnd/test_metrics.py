@@ -31,7 +31,7 @@ upstreams:
   hr: {{ url: '{url}', networks: [127.0.0.1/32], deadline: 2s, limits: {{ failures: 1000 }} }}
 adapters:
   users: {{ access: login, upstream: hr, write: queued, freshFor: 1d }}
-plugins: [ {{ path: notes-worker, mode: worker }} ]
+plugins: [ {{ path: notes-worker }} ]
 """
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
 

@@ -256,7 +256,7 @@ class LogForm(unittest.TestCase):
         events = [json.loads(line) for line in lines]
         self.assertIn("/plists/sonnets", [event.get("path") for event in events])
         loaded = next(event for event in events if event["message"] == "starting")
-        self.assertEqual((loaded["configuration"], "chat" in loaded["adapters"], "libNotes" in loaded["plugins"]), (DEMO, True, True))
+        self.assertEqual((loaded["configuration"], "chat" in loaded["adapters"], "notes-worker" in loaded["plugins"]), (DEMO, True, True))
 
     def test_people_get_lines_they_can_read_when_asked_for(self):
         lines = self.lines("--set", "log.format=text")

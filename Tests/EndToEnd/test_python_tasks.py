@@ -23,7 +23,7 @@ identity:
     - {{ name: alice, password: portico-demo, roles: [member] }}
     - {{ name: bob, password: portico-demo, roles: [member] }}
 plugins:
-  - {{ path: {program}, mode: worker }}
+  - {{ path: {program} }}
 adapters:
   python-tasks: {{ dueSoon: 2h, access: login }}
 """

@@ -33,7 +33,7 @@ class RefusedRestart(unittest.TestCase):
     MISTAKES = {
         "http: {prot: 8080}\n": "There is no key http.prot",
         "http: {tls: {certificate: none.pem, key: none.key}}\n": "http.tls",
-        "plugins: [{path: none.so, mode: inProcess}]\n": "none.so",
+        "plugins: [{path: none-worker}]\n": "none-worker",
         "adapters: {odata-reference: {seed: none.json}}\n": "none.json is no seed",
     }
 

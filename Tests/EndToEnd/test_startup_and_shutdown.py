@@ -171,11 +171,14 @@ class Configuration(unittest.TestCase):
 
     def test_a_mapping_without_what_it_needs_is_refused_with_its_place(self):
         for text, word in [
-                ("plugins:\n  - path: a.so\n", "mode"), ("plugins:\n  - mode: inProcess\n", "path"),
+                ("plugins:\n  - {}\n", "path"),
                 ("limits:\n  routes:\n    - path: /a\n", "requestsPerMinute"),
                 ("identity:\n  demoAccounts:\n    - name: a\n", "password")]:
             self.refused(text, "portico.yaml:", f"Here {word} is missing")
-        self.refused("plugins:\n  - path: a.so\n    mode: beside\n", "portico.yaml:3:11:", "inProcess")
+
+    def test_a_library_is_refused_with_what_to_name_instead(self):
+        self.refused("plugins:\n  - path: libNotes.so\n", "portico.yaml:2:11: libNotes.so is a library", "notes-worker")
+        self.refused("plugins:\n  - path: notes-worker\n    mode: worker\n", "portico.yaml:3:11: There is no `mode`", "Leave it out")
 
     def test_variables_that_kubernetes_sets_for_a_service_are_warned_about(self):
         variables = {

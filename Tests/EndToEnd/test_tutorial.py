@@ -28,7 +28,7 @@ def includes():
     """Where the modules are, and the maps of the C libraries that they name."""
     checkouts = ROOT / ".build" / "checkouts"
     maps = [path.parent for depth in ("*", "*/include") for path in sorted(checkouts.glob(f"*/Sources/{depth}/module.modulemap"))]
-    return [part for path in [MODULES, ROOT / "Sources" / "AdapterKit" / "CAdapterKitStamp", *maps] for part in ("-I", str(path))]
+    return [part for path in [MODULES, *maps] for part in ("-I", str(path))]
 
 
 class AdapterTutorial(GeneratedAdapter):

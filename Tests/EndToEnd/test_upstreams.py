@@ -18,7 +18,7 @@ CONFIGURATION = """
 http: {{ host: 127.0.0.1 }}
 store: {{ sampleData: true }}
 plugins:
-  - {{ path: {plugin}, mode: {mode} }}
+  - {{ path: {plugin} }}
 upstreams:
   site:
     url: '{url}'
@@ -36,8 +36,6 @@ KEY = "the-key-of-the-site"
 
 
 class UpstreamTest(unittest.TestCase):
-    mode = "inProcess"
-
     def setUp(self):
         self.site = HostileUpstream()
         self.addCleanup(self.site.stop)
@@ -47,7 +45,7 @@ class UpstreamTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder, True)
         config = folder / "portico.yaml"
         config.write_text(CONFIGURATION.format(
-            plugin=compiled("Relay", self.mode), mode=self.mode, url=url or self.site.address, failures=failures, servers=servers,
+            plugin=compiled("Relay"), url=url or self.site.address, failures=failures, servers=servers,
             deadline=deadline))
         gateway = Gateway(config=str(config), environment={"SITE_KEY": KEY})
         self.addCleanup(gateway.remove)
@@ -152,8 +150,8 @@ class Hostile(UpstreamTest):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-upstreams-"))
         self.addCleanup(shutil.rmtree, folder, True)
         config = folder / "portico.yaml"
-        plugin = compiled("Relay", self.mode)
-        config.write_text(f"plugins:\n  - {{ path: {plugin}, mode: {self.mode} }}\nadapters:\n  relay:\n    upstream: nothing\n")
+        plugin = compiled("Relay")
+        config.write_text(f"plugins:\n  - {{ path: {plugin} }}\nadapters:\n  relay:\n    upstream: nothing\n")
         done = run_portico("check", "--config", str(config))
         self.assertEqual(done.returncode, 1)
         self.assertIn("portico.yaml:5:15: There is no upstream nothing.", done.stderr)
@@ -176,12 +174,6 @@ class Hostile(UpstreamTest):
         while not holds():
             self.assertLess(time.monotonic(), end)
             time.sleep(0.1)
-
-
-class HostileToAWorker(Hostile):
-    """The same calls from an adapter that is a program of its own."""
-
-    mode = "worker"
 
 
 class ServerSideRequestForgery(UpstreamTest):
@@ -241,7 +233,7 @@ class Credentials(unittest.TestCase):
 http: {{ host: 127.0.0.1 }}
 store: {{ sampleData: true }}
 plugins:
-  - {{ path: {plugin}, mode: inProcess }}
+  - {{ path: {plugin} }}
 identity:
   basic: {{ enabled: true }}
   demoAccounts:
@@ -281,7 +273,7 @@ adapters:
     def start(self, credentials, trusted="server.pem"):
         config = self.folder / "portico.yaml"
         config.write_text(self.CONFIGURATION.format(
-            plugin=compiled("Relay", "inProcess"), url=self.system.address, trusted=trusted, credentials=credentials))
+            plugin=compiled("Relay"), url=self.system.address, trusted=trusted, credentials=credentials))
         gateway = Gateway(config=str(config), environment={"CLIENT_SECRET": KEY})
         self.addCleanup(gateway.remove)
         return gateway

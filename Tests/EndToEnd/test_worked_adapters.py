@@ -30,20 +30,20 @@ identity:
     - {{ name: alice, password: portico-demo, roles: [member] }}
     - {{ name: bob, password: portico-demo, roles: [member] }}
 plugins:
-  - {{ path: {path}, mode: {mode} }}
+  - {{ path: {path} }}
 {rest}
 """
 
 
 class WorkedAdapter(GatewayTest):
-    name, mode, rest = "", "inProcess", ""
+    name, rest = "", ""
 
     @classmethod
     def setUpClass(cls):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-worked-"))
         cls.addClassCleanup(shutil.rmtree, folder, True)
         config = folder / "portico.yaml"
-        config.write_text(CONFIGURATION.format(path=plugin(cls.name, cls.mode), mode=cls.mode, rest=cls.rest))
+        config.write_text(CONFIGURATION.format(path=plugin(cls.name), rest=cls.rest))
         cls.gateway = Gateway(config=str(config))
 
     def ids(self, entity, user, key="id"):
@@ -176,17 +176,16 @@ class Weather(WorkedAdapter):
         return found
 
     def test_what_it_counts_is_in_the_metrics_and_goes_on_when_its_process_restarts(self):
-        if OLDER and self.mode == "worker":
+        if OLDER:
             self.skipTest("programs of earlier SDKs report no metrics")
         fetched = 'portico_adapter_counter_total{adapter="weather",name="observations_fetched"}'
         before = self.counted(fetched, 4)
-        if self.mode == "worker":
-            spent = 'portico_adapter_processor_seconds_total{adapter="weather"}'
-            self.assertGreater(self.metrics()['portico_adapter_resident_bytes{adapter="weather"}'], 1_000_000)
-            took = self.counted(spent, 0.001)
-            os.kill(self.gateway.workers()["weather"], signal.SIGKILL)
-            self.counted('portico_adapter_restarts_total{adapter="weather"}', 1)
-            self.assertGreaterEqual(self.metrics()[spent], took)
+        spent = 'portico_adapter_processor_seconds_total{adapter="weather"}'
+        self.assertGreater(self.metrics()['portico_adapter_resident_bytes{adapter="weather"}'], 1_000_000)
+        took = self.counted(spent, 0.001)
+        os.kill(self.gateway.workers()["weather"], signal.SIGKILL)
+        self.counted('portico_adapter_restarts_total{adapter="weather"}', 1)
+        self.assertGreaterEqual(self.metrics()[spent], took)
         self.assertGreaterEqual(self.metrics()[fetched], before)
         self.counted(fetched, before + 4)
 
@@ -195,14 +194,6 @@ class Weather(WorkedAdapter):
         self.expect(self.follow("moon", "bob"), 404, "record.notFound")
         self.expect(self.follow("alps", "bob", "unfollow"), 200)
         self.assertEqual(self.ids("weather/observations", "bob", "station"), [])
-
-
-class InventoryWorker(Inventory):
-    mode = "worker"
-
-
-class WeatherWorker(Weather):
-    mode = "worker"
 
 
 # The base has no adapter to test.

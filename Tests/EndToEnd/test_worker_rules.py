@@ -22,21 +22,19 @@ identity:
   demoAccounts:
     - {{name: alice, password: portico-demo, roles: [member]}}
     - {{name: bob, password: portico-demo, roles: [member]}}
-plugins: [{{path: {path}, mode: {mode}}}]
+plugins: [{{path: {path}}}]
 adapters: {{feeds: {{enabled: false}}, odata: {{enabled: false}}, odata-reference: {{enabled: false}}}}
 """
 LISTS, TASKS, NOTES = "/api/v1/quota/lists", "/api/v1/quota/tasks", "/api/v1/quota/notes"
 
 
-class InProcess(GatewayTest):
-    mode = "inProcess"
-
+class WorkerRules(GatewayTest):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-quota-data-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, True)
         config = cls.folder / "portico.yaml"
-        config.write_text(CONFIGURATION.format(path=compiled("Quota", cls.mode), mode=cls.mode))
+        config.write_text(CONFIGURATION.format(path=compiled("Quota")))
         (cls.folder / "data").mkdir()
         cls.gateway = Gateway(config=config, data=cls.folder / "data")
 
@@ -135,10 +133,6 @@ class InProcess(GatewayTest):
     def texts(self, beginning):
         notes = self.expect(self.gateway.get(NOTES, user="alice"), 200).json()["items"]
         return [note["text"] for note in notes if note["text"].startswith(beginning)]
-
-
-class AsAWorker(InProcess):
-    mode = "worker"
 
     def test_without_the_worker_writes_are_refused_and_reads_go_on(self):
         self.expect(self.create("before"), 201)

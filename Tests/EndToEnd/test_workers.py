@@ -22,7 +22,7 @@ identity:
     - {name: alice, password: portico-demo, roles: [member]}
     - {name: bob, password: portico-demo, roles: [member]}
     - {name: carol, password: portico-demo, roles: [member]}
-plugins: [{path: notes-worker, mode: worker}]
+plugins: [{path: notes-worker}]
 adapters: {feeds: {enabled: false}, odata: {enabled: false}, odata-reference: {enabled: false}}
 """
 
@@ -88,7 +88,7 @@ class Programs(unittest.TestCase):
             path.write_text(text)
             path.chmod(0o755 if executable else 0o644)
         config = self.folder / "portico.yaml"
-        config.write_text(f"plugins: [{{path: ./{program}, mode: worker}}]\n")
+        config.write_text(f"plugins: [{{path: ./{program}}}]\n")
         return run_portico("check", "--config", config)
 
     def worker(self, body):
@@ -130,7 +130,7 @@ class Programs(unittest.TestCase):
         (program / "behaviour.json").write_text(json.dumps(behaviour))
         config, data = self.folder / "portico.yaml", self.folder / "data"
         configuration = {
-            "plugins": [{"path": "./program/tasks", "mode": "worker"}], "store": {"path": "portico.sqlite"},
+            "plugins": [{"path": "./program/tasks"}], "store": {"path": "portico.sqlite"},
             "adapters": {"tasks": {"extra": True, "worker": {"readable": [str(elsewhere / "needed")]}}}}
         config.write_text(json.dumps(configuration))
         data.mkdir()
@@ -152,7 +152,7 @@ class Programs(unittest.TestCase):
     def test_a_program_for_node_answers_without_settings(self):
         shutil.copy(pathlib.Path(__file__).parent / "packages/greeting_worker.js", self.folder / "greeting").chmod(0o755)
         config = self.folder / "portico.yaml"
-        config.write_text("plugins: [{path: ./greeting, mode: worker}]\nstore: {path: portico.sqlite}\n")
+        config.write_text("plugins: [{path: ./greeting}]\nstore: {path: portico.sqlite}\n")
         (self.folder / "data").mkdir()
         gateway = Gateway(config=config, data=self.folder / "data")
         self.addCleanup(gateway.remove)
@@ -179,11 +179,11 @@ class Programs(unittest.TestCase):
 
     def test_a_worker_is_checked_with_its_options(self):
         config = self.folder / "portico.yaml"
-        config.write_text("plugins: [{path: notes-worker, mode: worker}]\nadapters: {notes: {colour: red}}\n")
+        config.write_text("plugins: [{path: notes-worker}]\nadapters: {notes: {colour: red}}\n")
         ran = run_portico("check", "--config", config)
         self.assertEqual(ran.returncode, 1)
         self.assertIn("colour", ran.stderr)
-        config.write_text("plugins: [{path: notes-worker, mode: worker}]\n")
+        config.write_text("plugins: [{path: notes-worker}]\n")
         ran = run_portico("check", "--config", config)
         self.assertEqual((ran.returncode, "notes" in ran.stdout), (0, True), ran)
 

@@ -144,7 +144,7 @@ import Upstream
             "identity: { portalLogin: /chat/v1/rooms }",
             "Two endpoints claim POST /chat/v1/rooms: one of the gateway's sign-in and one of the adapter chat."
         ),
-        ("plugins: [{ path: libNothing.so, mode: inProcess }]", "libNothing.so"),
+        ("plugins: [{ path: nothing-worker }]", "nothing-worker"),
         ("nothing: 1", "nothing"),
     ]
 

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The adapter of `make worker-speed`, as a library of the gateway and as a program of its own.
+// The adapter of `make worker-speed`.
 let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
@@ -14,7 +14,6 @@ let package = Package(
     name: "Speed",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "Speed", type: .dynamic, targets: ["Speed"]),
         .executable(name: "speed-worker", targets: ["SpeedWorker"]),
     ],
     dependencies: [

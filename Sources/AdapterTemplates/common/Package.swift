@@ -18,8 +18,8 @@ let package = Package(
     products: [
         // The adapter's program, which a gateway runs as a worker.
         .executable(name: "acme-worker", targets: ["acme-worker"]),
-        // For a gateway that runs the adapter within its own process: libAcmeAdapter.so.
-        .library(name: "AcmeAdapter", type: .dynamic, targets: ["AcmeAdapter"]),
+        // For a host that compiles it in.
+        .library(name: "AcmeAdapter", targets: ["AcmeAdapter"]),
     ],
     dependencies: [
         .package(path: "\(sdk)/AdapterKit"),

@@ -30,7 +30,7 @@ public enum AdapterWorkerProgram {
         var status = stat()
         guard fstat(socket, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else {
             print(
-                "This program is an adapter of Portico, which the gateway starts (`plugins: [{path, mode: worker}]`).")
+                "This program is an adapter of Portico, which the gateway starts (`plugins: [{path}]`).")
             exit(2)
         }
         // Standard output is a pipe to the gateway's log: what is printed must be in it when the program crashes.

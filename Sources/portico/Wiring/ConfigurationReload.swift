@@ -21,7 +21,7 @@ import Upstream
 actor ConfigurationReload: ConfigurationControl {
     /// Makes a plan of the sources as they are, with the plugins of this process and these packages. Last, whether keys of what
     /// is not there are warnings.
-    typealias Reading = @Sendable (HostPlan.LoadedPlugins, InstalledReleases, Bool) throws -> HostPlan
+    typealias Reading = @Sendable (HostPlan.PluginPrograms, InstalledReleases, Bool) throws -> HostPlan
 
     /// What has to run for a change, known once the host is there.
     struct Running {

@@ -9,7 +9,6 @@ import Identity
 import ODataAdapter
 import ODataReference
 import PlistFeeds
-import PluginHost
 import RecordStorage
 import ValueTree
 import WorkerHost
@@ -46,40 +45,36 @@ struct HostPlan {
         }
     }
 
-    /// Plugins as configured, the libraries that were loaded, and the programs, which have been asked what they are. A process
-    /// loads a library once.
-    struct LoadedPlugins {
-        let files: [PluginPlan.File]
-        let libraries: [Plugin]
-        let workers: [AdapterProgram]
-
-        var paths: [String] { files.map(\.path) }
+    /// Plugins as configured: programs, which have been asked what they are.
+    struct PluginPrograms {
+        let paths: [String]
+        let programs: [AdapterProgram]
     }
 
     let resolved: ResolvedConfiguration
     let reference: ConfigurationReference
     let settings: HostSettings
     let adapters: [PlannedAdapter]
-    let plugins: LoadedPlugins
+    let plugins: PluginPrograms
     let packages: InstalledReleases
     /// What works and is probably not what was meant.
     private(set) var warnings: [String]
     /// What `portico check` says besides.
     let remarks: [String]
 
-    /// `known`: the plugins of this process, where some are loaded already. `packages`: the adapters that are installed;
+    /// `known`: the plugins that were asked already. `packages`: the adapters that are installed;
     /// nil: those of the data directory. `toleratesUnknown`: keys of adapters that are not there, and options of installed ones that
     /// their versions do not have, are warnings. Throws ``ConfigurationErrors`` and ``CommandError``.
     init(
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
-        plugins known: LoadedPlugins? = nil, packages installed: InstalledReleases? = nil,
+        plugins known: PluginPrograms? = nil, packages installed: InstalledReleases? = nil,
         toleratesUnknown: Bool = false
     ) throws {
         let secrets = SecretSource(environment: environment) { try ConfigurationFile.text($0) }
         let isStart = known == nil
         let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
-        if let known, known.files != pluginPlan.files {
-            throw CommandError("plugins: other plugins than those that were loaded need a restart.")
+        if let known, known.paths != pluginPlan.paths {
+            throw CommandError("plugins: other plugins than those that were started need a restart.")
         }
         let store = try ResolvedConfiguration(
             of: HostReference.storePath, variable: "PORTICO_STORE_PATH", root, environment: environment,
@@ -95,8 +90,8 @@ struct HostPlan {
             try Self.useSettings(
                 of: programs, root, environment: environment, overrides: overrides, files: files, secrets: secrets)
         }
-        try useSettings(of: packages.all + (known?.workers ?? []))
-        let plugins = try known ?? pluginPlan.load(files) { try useSettings(of: $0) }
+        try useSettings(of: packages.all + (known?.programs ?? []))
+        let plugins = try known ?? pluginPlan.ask(files) { try useSettings(of: $0) }
         while true {
             do {
                 try self.init(
@@ -142,15 +137,13 @@ struct HostPlan {
     /// `isStart`: whether programs may be left out, as at a start. In a gateway that serves, an adapter that ran goes on.
     private init(
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String,
-        files: GatewayFiles, secrets: SecretSource, plugins: LoadedPlugins, packages: InstalledReleases, isStart: Bool,
+        files: GatewayFiles, secrets: SecretSource, plugins: PluginPrograms, packages: InstalledReleases, isStart: Bool,
         tolerating written: Set<String>?
     ) throws {
-        let loaded = plugins.libraries
         (self.plugins, self.packages) = (plugins, packages)
         let linked =
             try AdapterCatalogue.builtIn.map { ConfigurableAdapter($0) }
-            + loaded.map { ConfigurableAdapter(library: $0.module) }
-            + plugins.workers.map { try $0.adapter() }
+            + plugins.programs.map { try $0.adapter() }
         let coded = try linked + packages.adapters(besides: Set(linked.map(\.name)))
         let modules =
             coded
@@ -163,9 +156,6 @@ struct HostPlan {
         (self.resolved, self.reference) = (resolved, reference)
         warnings =
             resolved.warnings.map(\.description)
-            + loaded.filter { $0.isDebugBuild && !_isDebugAssertConfiguration() }.map {
-                "plugin \($0.path): it was built for debugging and is slow; build it with -c release"
-            }
             + coded.compactMap { adapter in
                 adapter.absence.map { "the adapter \(adapter.name) is not served: \($0)" }
             } + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
@@ -419,56 +409,59 @@ extension ConfigurationValue {
     }
 }
 
-/// The adapters that a configuration can name: the built-in ones, and those of the plugins it loads. Plugins come first
+/// The adapters that a configuration can name besides the built-in ones: the programs below `plugins`. They come first
 /// of all, because the keys below `adapters` depend on them.
 struct PluginPlan {
-    struct File: Equatable {
-        let path: String
-        let mode: PluginMode
-    }
-
-    let files: [File]
+    /// Of programs.
+    let paths: [String]
 
     init(_ root: ConfigurationNode, overrides: [String], directory: String, secrets: SecretSource) throws {
+        try Self.refuseLibraries(root)
         let reference = ConfigurationReference([HostReference.plugins])
         let resolved = try ResolvedConfiguration.resolve(
             Self.onlyPlugins(root), reference: reference, overrides: overrides.filter { $0.hasPrefix("plugins=") },
             secrets: secrets
         ).get()
-        let resolver = PluginPaths(configurationFolder: directory, program: Self.program)
-        files = (resolved["plugins"]?.list ?? []).compactMap { entry in
-            guard let path = entry["path"]?.text, let mode = entry["mode"]?.text.flatMap(PluginMode.init(rawValue:))
-            else { return nil }
-            return File(path: mode == .worker ? resolver.resolveProgram(path) : resolver.resolve(path), mode: mode)
-        }
+        let resolver = ProgramPaths(configurationFolder: directory, gateway: Self.program)
+        paths = (resolved["plugins"]?.list ?? []).compactMap { $0["path"]?.text }.map(resolver.resolve)
     }
 
-    /// Loads the libraries, and asks the programs for their names, after `prepare`. Blocks its thread.
-    func load(
+    /// Asks the programs for their names, after `prepare`. Blocks its thread.
+    func ask(
         _ gateway: GatewayFiles, prepare: ([AdapterProgram]) throws -> Void
-    ) throws -> HostPlan.LoadedPlugins {
-        do {
-            let builtIn = Set(AdapterCatalogue.builtIn.map { $0.name })
-            let libraries = try PluginHost().load(
-                files.filter { $0.mode == .inProcess }.map(\.path), besides: builtIn)
-            var taken = builtIn.union(libraries.map { $0.module.name })
-            var workers: [AdapterProgram] = []
-            let programs = files.filter { $0.mode == .worker }.map {
-                (file: $0, AdapterProgram($0.path, files: gateway))
+    ) throws -> HostPlan.PluginPrograms {
+        let programs = paths.map { AdapterProgram($0, files: gateway) }
+        try prepare(programs)
+        AdapterProgram.ask(programs)
+        var taken = Set(AdapterCatalogue.builtIn.map { $0.name })
+        for (path, program) in zip(paths, programs) {
+            let name = try program.adapter().name
+            guard taken.insert(name).inserted else {
+                throw CommandError(ProgramFileError(path, .adapterNameTaken(name)).description)
             }
-            try prepare(programs.map { $0.1 })
-            AdapterProgram.ask(programs.map { $0.1 })
-            for (file, worker) in programs {
-                let name = try worker.adapter().name
-                guard taken.insert(name).inserted else {
-                    throw PluginError(file.path, .adapterNameTaken(name.text))
-                }
-                workers.append(worker)
-            }
-            return HostPlan.LoadedPlugins(files: files, libraries: libraries, workers: workers)
-        } catch let error as PluginError {
-            throw CommandError(error.description)
         }
+        return HostPlan.PluginPrograms(paths: paths, programs: programs)
+    }
+
+    /// Plugins were libraries too, in the gateway's process.
+    private static func refuseLibraries(_ root: ConfigurationNode) throws {
+        guard case .list(let plugins) = onlyPlugins(root).content.entry("plugins")?.content else { return }
+        let errors = plugins.flatMap { plugin in
+            [
+                plugin.content.entry("mode").map {
+                    ConfigurationError(
+                        "There is no `mode`: a plugin runs as a program of its own. Leave it out, and name the adapter's program in `path`.",
+                        at: $0.location)
+                },
+                plugin.content.entry("path").flatMap { path in
+                    guard case .scalar(let text) = path.content, text.hasSuffix(".so") else { return nil }
+                    return ConfigurationError(
+                        "\(text) is a library: the adapter's program is named here, such as notes-worker for libNotes.so. An adapter that is to run in the gateway's process is compiled into a host.",
+                        at: path.location)
+                },
+            ].compactMap(\.self)
+        }
+        guard errors.isEmpty else { throw ConfigurationErrors(errors) }
     }
 
     /// The running program, symbolic links resolved.
@@ -479,6 +472,13 @@ struct PluginPlan {
     private static func onlyPlugins(_ root: ConfigurationNode) -> ConfigurationNode {
         guard case .mapping(let entries) = root.content else { return root }
         return ConfigurationNode(.mapping(entries.filter { $0.key == "plugins" }), at: root.location)
+    }
+}
+
+extension ConfigurationNode.Content {
+    fileprivate func entry(_ key: String) -> ConfigurationNode? {
+        guard case .mapping(let entries) = self else { return nil }
+        return entries.first { $0.key == key }?.value
     }
 }
 
@@ -591,29 +591,13 @@ struct ConfigurableAdapter {
     /// The system that a connection file names, and where it does.
     var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }
 
-    init(_ module: any AdapterModule.Type) { self.init(module) { try module.declare($0) } }
-
-    private init(
-        _ module: any AdapterModule.Type,
-        declaring declare: @escaping (AdapterConfiguration) throws -> AdapterDeclaration
-    ) {
+    init(_ module: any AdapterModule.Type) {
         name = module.name
         options = module.options
-        self.declare = { configuration, _ in try declare(configuration) }
+        declare = { configuration, _ in try module.declare(configuration) }
         make = { configuration, _ in try module.make(configuration) }
         (connection, connectionText, workerLog, program, absence) = (nil, nil, nil, nil, nil)
         described = nil
-    }
-
-    /// Of a plugin's library. Its declaration is held to what the gateway can serve, as a program's is.
-    init(library module: any AdapterModule.Type) {
-        self.init(module) { configuration in
-            let declaration = try module.declare(configuration)
-            if let problem = DeclarationCheck.problem(declaration) {
-                throw CommandError("What the adapter \(module.name) declares cannot be served: \(problem)")
-            }
-            return declaration
-        }
     }
 
     /// One whose program is left out: what it declared last, and what stands for it. Its options are not known. `reason`: of one

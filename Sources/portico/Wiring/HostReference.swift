@@ -364,10 +364,7 @@ enum HostReference {
     private static let pluginKeys = [
         ConfigurationKey(
             "path", .text, isRequired: true,
-            "The library or program: a name in the plugin folder, or a path relative to the configuration file."),
-        ConfigurationKey(
-            "mode", .choice(PluginMode.allCases.map(\.rawValue)), isRequired: true,
-            "How it runs: `inProcess`, a library in the gateway's process; `worker`, a program of its own."),
+            "The adapter's program: a name in the plugin folder, or a path relative to the configuration file."),
     ]
 
     /// Of the adapters that have any name.

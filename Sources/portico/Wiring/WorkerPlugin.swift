@@ -1,17 +1,8 @@
 import AdapterKit
 import Dispatch
 import Foundation
-import PluginHost
 import Synchronization
 import WorkerHost
-
-/// How a plugin runs.
-enum PluginMode: String, CaseIterable {
-    /// A library in the gateway's process.
-    case inProcess
-    /// A program of its own.
-    case worker
-}
 
 /// An adapter's program, and what it has said of itself.
 struct WorkerPlugin: Sendable {
@@ -36,7 +27,7 @@ struct WorkerPlugin: Sendable {
     static func asking(
         _ source: String, _ settings: WorkerSettings, hint: String, files: GatewayFiles
     ) async throws -> WorkerPlugin {
-        let path = try PluginHost().checkProgram(source)
+        let path = try ProgramFile(source).path
         let (name, options) = try await asking(path, settings, files, hint: hint) { ($0.greeting.name, $0.options) }
         return WorkerPlugin(name: name, options: options, path: path, source: source, files: files)
     }

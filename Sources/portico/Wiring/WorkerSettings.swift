@@ -1,7 +1,6 @@
 import AdapterKit
 import Foundation
 import HostConfiguration
-import PluginHost
 import WorkerHost
 
 /// How the program of one adapter runs: the keys below `adapters.NAME.worker`.

@@ -1,7 +1,7 @@
 """What adapters are written against is listed: the public declarations of the packages of the SDK, each on one line.
 
 The lists are `public-surface.txt` of each of these packages. `--write-table` renews them, so a change of the surface is a line of
-the change that a reviewer reads. The first line has the SDK's version, as `AdapterKitStamp.h` has it.
+the change that a reviewer reads. The first line has the SDK's version, as `SDKVersion.swift` has it.
 
 Listed are `public` declarations, the requirements of public protocols, the cases of public enumerations, and conformances.
 Bodies, comments and attributes are not, nor what follows the first line of a constant's value.
@@ -19,8 +19,8 @@ _LISTS = {
     "AdapterTesting": ("Sources/AdapterTesting/AdapterTesting/", "Sources/AdapterTesting/UpstreamRecording/"),
     "AdapterWorker": ("Sources/AdapterWorker/AdapterWorker/",),
 }
-_VERSION_FILE = "Sources/AdapterKit/CAdapterKitStamp/AdapterKitStamp.h"
-_VERSION = re.compile(r'^#define ADAPTERKIT_SDK_VERSION "([^"]+)"', re.MULTILINE)
+_VERSION_FILE = "Sources/AdapterKit/AdapterKit/Lifecycle/SDKVersion.swift"
+_VERSION = re.compile(r'^public let adapterKitVersion = "([^"]+)"', re.MULTILINE)
 _HIDDEN = {"package", "internal", "private", "fileprivate"}
 _SHOWN = {"static", "class", "mutating", "indirect", "nonisolated", "convenience", "final", "consuming", "override"}
 # A line that ends or begins so goes on with its neighbour.

@@ -321,7 +321,7 @@ class Surface(SabotageCase):
 
     def setUp(self):
         super().setUp()
-        self.fixture.write("Sources/AdapterKit/CAdapterKitStamp/AdapterKitStamp.h", '#define ADAPTERKIT_SDK_VERSION "1.2.0"\n')
+        self.fixture.write("Sources/AdapterKit/AdapterKit/Lifecycle/SDKVersion.swift", '/// The version.\npublic let adapterKitVersion = "1.2.0"\n')
         self.fixture.write(
             self.source,
             "/// Tells the time.\npublic protocol Clock: Sendable {\n    var hours: Int { get }\n"
@@ -332,7 +332,7 @@ class Surface(SabotageCase):
         self.fixture.write(
             self.listed,
             "AdapterKit 1.2.0\nClock: func now(in zone: String, at: Int) async throws -> Int\nClock: var hours: Int { get }\n"
-            'Clock: var isNight: Bool\nCode: case late = "too.late"\nenum Code: String\nlet limits: [Int]\n'
+            'Clock: var isNight: Bool\nCode: case late = "too.late"\nenum Code: String\nlet adapterKitVersion\nlet limits: [Int]\n'
             "protocol Clock: Sendable\n")
 
     def test_the_declarations_that_are_listed_are_accepted(self):
@@ -369,7 +369,7 @@ class Surface(SabotageCase):
             "may be; then run `python3 Tests/Checks --write-table`")
 
     def test_another_version_is_refused(self):
-        self.fixture.edit("Sources/AdapterKit/CAdapterKitStamp/AdapterKitStamp.h", "1.2.0", "1.3.0")
+        self.fixture.edit("Sources/AdapterKit/AdapterKit/Lifecycle/SDKVersion.swift", "1.2.0", "1.3.0")
         self.assert_refused(
             f"{self.listed}:1: [surface] the first line is not `AdapterKit 1.3.0`; run `python3 Tests/Checks --write-table`")
 

@@ -1,15 +1,18 @@
 import AdapterKit
 import Foundation
-import PluginHost
 import Testing
+import WorkerHost
 
 struct SwiftRuntimeFoldersTests {
-    private let folder = try! Folder()
+    private let folder = try! TemporaryFolder()
 
     /// A program that is linked to look for libraries in these folders.
     private func program(searching paths: String...) throws -> String {
         let source = try folder.write("int main(void) { return 0; }".utf8, to: "program.c")
-        try Tool.run("clang", "-o", folder.path("program"), source, "-Wl,-rpath,\(paths.joined(separator: ":"))")
+        // Not by Foundation's `Process`, which reads past the end of the list of open files where they are many.
+        let command = "clang -o '\(folder.path("program"))' '\(source)' '-Wl,-rpath,\(paths.joined(separator: ":"))'"
+        let compiler = try #require(popen(command, "r"))
+        #expect(pclose(compiler) == 0)
         return folder.path("program")
     }
 
@@ -46,15 +49,21 @@ struct SwiftRuntimeFoldersTests {
     @Test func `Whatever byte of the dynamic section is changed, reading ends`() throws {
         let runtime = try subfolder("toolchain", holding: "libswiftCore.so")
         let path = try program(searching: runtime)
-        let file = PatchedFile(path: path)
-        let original = try file.bytes()
+        let original = try Data(contentsOf: URL(filePath: path))
         var random = SeededRandom(seed: 415)
         for _ in 0..<500 {
             let offset = Int.random(in: 0..<original.count, using: &random)
-            try file.replace(at: offset, with: [UInt8.random(in: 0...255, using: &random)])
+            try replace(at: offset, with: UInt8.random(in: 0...255, using: &random), in: path)
             #expect(SwiftRuntimeFolders.named(byProgramAt: path).allSatisfy { $0 == runtime })
-            try file.replace(at: offset, with: [original[offset]])
+            try replace(at: offset, with: original[offset], in: path)
         }
         #expect(SwiftRuntimeFolders.named(byProgramAt: path) == [runtime])
+    }
+
+    private func replace(at offset: Int, with byte: UInt8, in path: String) throws {
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        defer { try? file.close() }
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: Data([byte]))
     }
 }

@@ -2,8 +2,7 @@ import Glibc
 
 /// The sections of a shared library, every one of them known to lie within the file.
 ///
-/// Only what the stamp and the search paths need is read: the headers, the names and the dynamic section. Whatever a hostile
-/// file claims costs at most ``maximumNameBytes``, the two tables of headers (4 MiB each) and ``maximumDynamicBytes``.
+/// Only what the search paths need is read: the headers, the names and the dynamic section. Whatever a hostile file claims costs at most ``maximumNameBytes``, the two tables of headers (4 MiB each) and ``maximumDynamicBytes``.
 struct ELFLibrary {
     /// Of the section that holds the sections' names.
     static let maximumNameBytes: UInt64 = 1 << 20
@@ -22,16 +21,6 @@ struct ELFLibrary {
         self.file = file
         sections = try Self.sections(header.sectionHeaders, in: file)
         names = try Self.names(of: sections, at: header.sectionNamesIndex, in: file)
-    }
-
-    /// The contents of the one section of that name, nil where there is none. It must be of exactly `byteCount` bytes.
-    func section(named name: String, byteCount: Int) throws(ELFReadError) -> [UInt8]? {
-        let found = sections.filter { hasName(name, $0) }
-        guard let section = found.first else { return nil }
-        guard found.count == 1, section.byteCount == UInt64(byteCount), section.isInFile else {
-            throw .malformed("section \(name) is not one of \(byteCount) bytes")
-        }
-        return try file.read(at: section.offset, count: byteCount)
     }
 
     /// Where the loader looks for libraries (`DT_RUNPATH`, `DT_RPATH`), as the file says it: `$ORIGIN` stands for its folder.
