@@ -100,6 +100,7 @@ let package = Package(
         .systemLibrary(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         module("IPAddresses", []),
+        module("AccountShares", [adapterKit, .product(name: "NIOCore", package: "swift-nio")]),
         module("Telemetry", [adapterKit, wireFormats, metrics, tracing]),
         module("CSV", [adapterKit]),
         module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
@@ -127,7 +128,7 @@ let package = Package(
         module(
             "Upstream",
             [
-                adapterKit, wireFormats, "IPAddresses", "CZlib", "Telemetry",
+                adapterKit, wireFormats, "AccountShares", "IPAddresses", "CZlib", "Telemetry",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -156,7 +157,7 @@ let package = Package(
             "AttachmentFiles",
             [adapterKit, recordStorage, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
         module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
-        module("MirrorEngine", [adapterKit, recordStorage]),
+        module("MirrorEngine", [adapterKit, recordStorage, "AccountShares"]),
         .target(
             name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
         module("WorkerHost", [adapterKit, adapterProtocol, recordStorage, wireFormats, "CWorkerProcess"]),
@@ -182,8 +183,9 @@ let package = Package(
         module(
             "Gateway",
             [
-                adapterKit, wireFormats, recordStorage, syncEngine, "CSV", "HTTPServer", "Identity", "IPAddresses",
-                "MirrorEngine", "SOAP", "CZlib", "Telemetry", .product(name: "SyncMessages", package: "SyncEngine"),
+                adapterKit, wireFormats, recordStorage, syncEngine, "AccountShares", "CSV", "HTTPServer", "Identity",
+                "IPAddresses", "MirrorEngine", "SOAP", "CZlib", "Telemetry",
+                .product(name: "SyncMessages", package: "SyncEngine"),
                 metrics, tracing,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -396,7 +398,9 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "CSV", "HTTPServer", "Identity", "SQLiteStore", "AttachmentFiles", "WorkerHost", adapterKit,
+                "Gateway", "AccountShares", "CSV", "HTTPServer", "Identity", "SQLiteStore", "AttachmentFiles",
+                "WorkerHost",
+                adapterKit,
                 "Telemetry", wireFormats, recordStorage, syncEngine, sync("MemoryStore"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SyncMessages", package: "SyncEngine"),

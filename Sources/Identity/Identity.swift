@@ -401,8 +401,15 @@ extension Identity {
         PortalUpstream(portal: portal, providers: providers, transport: transport)
     }
 
+    /// Calls `ended` with an account's id whenever a sign-in, a key, a role, the password or the account itself may have
+    /// ended: what is kept in the account's name is to be asked for anew. From any thread, for good.
+    public func observeRevocations(_ ended: @escaping @Sendable (_ account: String) -> Void) {
+        context.cache.revocations.observe { ended($0.text) }
+    }
+
     /// A token that says who the caller is, for another system's token endpoint (RFC 8693, `subject_token`): signed like
-    /// an access token, valid for a minute, of no use here.
+    /// an access token, valid for a minute, of no use here. It has the roles of the call's credential that the account still
+    /// has.
     ///
     /// Throws `auth.required` for who is no account that may sign in.
     public func subjectToken(about principal: Principal, audience: String) async throws -> Secret {
@@ -410,7 +417,9 @@ extension Identity {
             account.state == .active
         else { throw PorticoError(.loginRequired, "This needs a new login.") }
         let tokens = AccessTokens(settings: context.configuration.tokens, randomness: context.randomness)
-        return try await tokens.issueSubject(account, audience: audience, with: keys.signing(), at: context.clock.now())
+        return try await tokens.issueSubject(
+            account, roles: principal.roles.intersection(account.roles), audience: audience, with: keys.signing(),
+            at: context.clock.now())
     }
 }
 

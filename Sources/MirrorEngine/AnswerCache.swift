@@ -1,10 +1,12 @@
+import AccountShares
 import AdapterKit
 
 /// The last good answers of another system by what was asked, and who waits for which: a state machine that does nothing
 /// itself.
 ///
-/// One call at a time is under way for one key; all who ask the same meanwhile wait for its end. Answers that were used
-/// longest ago go first where there are too many or too large ones.
+/// One call at a time is under way for one key; all who ask the same meanwhile wait for its end. A call counts for the account
+/// that began it until it has ended, whether callers still wait for it or not. Where there are too many answers or too large
+/// ones, those of the account that has most go first, in the order in which they were used last.
 public struct AnswerCache<Answer: Sendable>: Sendable {
     /// What was asked, and for whom.
     public struct Key: Hashable, Sendable {
@@ -60,22 +62,26 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         /// When the first system had it.
         let asOf: WireDate
         let bytes: Int
+        /// Who had it fetched.
+        let account: CallerIdentity
         var lastUse: UInt64
     }
 
     private struct UpstreamCall {
         let began: WireDate
+        let account: CallerIdentity
         var waiters: Set<UInt64> = []
         /// Whether the sign-in ended meanwhile: the answer is not kept.
         var isOwnerGone = false
     }
 
-    /// Calls under way at once, whether callers still wait for them or not.
+    /// Calls under way at once, whether callers still wait for them or not; half of them of one account.
     public static var mostCalls: Int { 1_000 }
 
     private let settings: CallThrough
     private var entries: [Key: Entry] = [:]
     private var calls: [Key: UpstreamCall] = [:]
+    private var callsOfAccounts: [CallerIdentity: Int] = [:]
     private var lastUse: UInt64 = 0
     /// Entries and calls of each sign-in.
     private var held: [String: Int] = [:]
@@ -103,18 +109,24 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         return (entry.answer, MirrorAge(asOf: entry.asOf, now: now, cache: .hit))
     }
 
-    /// A caller asks. `waiter` is a number of its own, for where there is something to wait for.
-    public mutating func ask(_ key: Key, _ waiter: UInt64, at now: WireDate) -> Asked {
+    /// A caller of this account asks. `waiter` is a number of its own, for where there is something to wait for.
+    public mutating func ask(
+        _ key: Key, _ waiter: UInt64, for account: CallerIdentity = .system, at now: WireDate
+    ) -> Asked {
         if let (answer, age) = fresh(key, at: now) { return .answer(answer, age) }
         let begins = calls[key] == nil
-        guard !begins || calls.count < Self.mostCalls else {
+        let own = callsOfAccounts[account, default: 0]
+        guard !begins || AccountShare.hasRoom(own: own, taken: calls.count, of: Self.mostCalls) else {
             guard let entry = servable(key, now) else { return .overloaded }
             touch(key)
             return .answer(
                 entry.answer, MirrorAge(asOf: entry.asOf, now: now, cache: .stale(detail: "upstream-overloaded")))
         }
-        if begins { hold(key.owner, 1) }
-        calls[key, default: UpstreamCall(began: now)].waiters.insert(waiter)
+        if begins {
+            hold(key.owner, 1)
+            callsOfAccounts[account] = own + 1
+        }
+        calls[key, default: UpstreamCall(began: now, account: account)].waiters.insert(waiter)
         return .wait(begins: begins)
     }
 
@@ -134,6 +146,8 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
     public mutating func end(_ key: Key, _ outcome: Outcome, at now: WireDate) -> Ended {
         guard let call = calls.removeValue(forKey: key) else { return Ended(waiters: [], answer: nil) }
         defer { hold(key.owner, -1) }
+        let own = callsOfAccounts[call.account, default: 0]
+        callsOfAccounts[call.account] = own > 1 ? own - 1 : nil
         var answer: (Answer, MirrorAge)?
         switch outcome {
         case .answered(let fetched, let bytes, let age):
@@ -149,7 +163,7 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
                 }
                 break
             }
-            if !call.isOwnerGone { keep(fetched, bytes, key, fetched: call.began, asOf: asOf, at: now) }
+            if !call.isOwnerGone { keep(fetched, bytes, key, call, asOf: asOf, at: now) }
             answer = (fetched, MirrorAge(asOf: asOf, now: now, cache: .refreshed(isFirst: isFirst)))
         case .failed(let detail):
             if let entry = servable(key, now) {
@@ -189,13 +203,14 @@ extension AnswerCache {
     }
 
     private mutating func keep(
-        _ answer: Answer, _ size: Int, _ key: Key, fetched: WireDate, asOf: WireDate, at now: WireDate
+        _ answer: Answer, _ size: Int, _ key: Key, _ call: UpstreamCall, asOf: WireDate, at now: WireDate
     ) {
         remove(key)
         let size = size + key.input.count
         guard size <= settings.keptBytes / 8 else { return }
         lastUse += 1
-        entries[key] = Entry(answer: answer, fetched: fetched, asOf: asOf, bytes: size, lastUse: lastUse)
+        entries[key] = Entry(
+            answer: answer, fetched: call.began, asOf: asOf, bytes: size, account: call.account, lastUse: lastUse)
         hold(key.owner, 1)
         bytes += size
         if entries.count > settings.keptAnswers || bytes > settings.keptBytes { shrink(at: now) }
@@ -211,9 +226,15 @@ extension AnswerCache {
     private mutating func shrink(at now: WireDate) {
         for key in Array(entries.keys) where servable(key, now) == nil { remove(key) }
         let most = max(1, settings.keptAnswers / 4 * 3)
-        for (key, _) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+        // How many answers the same account has used since.
+        var later: [CallerIdentity: Int] = [:]
+        let ranked = entries.sorted { $0.value.lastUse > $1.value.lastUse }.map { key, entry in
+            later[entry.account, default: 0] += 1
+            return (key: key, later: later[entry.account, default: 0], lastUse: entry.lastUse)
+        }
+        for entry in ranked.sorted(by: { $0.later != $1.later ? $0.later > $1.later : $0.lastUse < $1.lastUse }) {
             guard entries.count > most || bytes > settings.keptBytes / 4 * 3 else { return }
-            remove(key)
+            remove(entry.key)
         }
     }
 }

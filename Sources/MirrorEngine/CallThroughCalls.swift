@@ -1,9 +1,11 @@
+import AccountShares
 import AdapterKit
 import Synchronization
 
 /// One operation that is answered by asking another system: executes its ``AnswerCache``.
 ///
-/// ``run()`` makes the calls, so that one serves all who ask the same at once and no caller's end breaks it off.
+/// ``run()`` makes the calls, so that one serves all who ask the same at once and no caller's end breaks it off. A call uses the
+/// share of the account that began it until it has ended; calls that wait are made in turns by account.
 public final class CallThroughCalls: Sendable {
     /// What an operation answered, and how old that is.
     public typealias Answer = (result: OperationResult, age: MirrorAge)
@@ -21,6 +23,8 @@ public final class CallThroughCalls: Sendable {
         let perform: Performing
         /// Of the first caller: whose trace the call goes on in.
         let context: CallContext?
+        /// Of the first caller.
+        let account: CallerIdentity
     }
 
     private struct Waiter {
@@ -34,6 +38,9 @@ public final class CallThroughCalls: Sendable {
     private struct State {
         var cache: Cache
         var waiters: [UInt64: Waiter] = [:]
+        /// Calls that wait to be made, and how many are being made.
+        var turns: AccountTurns<PendingCall>
+        var made = 0
         /// Whether a task looks for waiters whose time is over.
         var isWatched = false
         var lastWaiter: UInt64 = 0
@@ -52,14 +59,15 @@ public final class CallThroughCalls: Sendable {
     private let log: Log
     private let ended: @Sendable () -> Void
     private let state: Mutex<State>
-    private let (pending, signal) = AsyncStream.makeStream(of: PendingCall.self)
+    /// A call may be made.
+    private let (turn, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// There are waiters again.
     private let (unwatched, watchSignal) = AsyncStream.makeStream(of: Void.self)
     /// How much longer than it should a caller may wait: one look at all of them costs less than a timer for each.
     private static let resolution = Duration.milliseconds(20)
 
     /// `operation` is for the log, and `settings` are what the adapter declares of it. `width`: calls that are made at
-    /// once; the others wait for their turn. `ended` is called after each call, once it is decided what is kept.
+    /// once, of one account all but one; the others wait for their turn. `ended` is called after each call, once it is decided what is kept.
     public init(
         _ operation: OperationName, _ settings: CallThrough, width: Int = AnswerCache<OperationResult>.mostCalls,
         clock: any WallClock,
@@ -73,7 +81,8 @@ public final class CallThroughCalls: Sendable {
         self.sleep = sleep
         self.log = log
         self.ended = ended
-        state = Mutex(State(cache: AnswerCache(settings)))
+        state = Mutex(
+            State(cache: AnswerCache(settings), turns: AccountTurns(perAccount: max(1, self.width - 1))))
     }
 
     /// The answer to what a caller asks: a fresh one that is kept, the other system's, or the last good one where that
@@ -93,7 +102,8 @@ public final class CallThroughCalls: Sendable {
         }
         if let fresh { return fresh }
         let until = ContinuousClock.now + CallContext.waiting(settings.waitFor, until: deadline)
-        let call = PendingCall(key: key, perform: perform, context: CallContext.current)
+        let call = PendingCall(
+            key: key, perform: perform, context: CallContext.current, account: CallerIdentity.current)
         let reply = await withTaskCancellationHandler {
             await withCheckedContinuation { caller in
                 self.wait(waiter, Waiter(key: key, caller: caller, until: until), for: call)
@@ -106,14 +116,16 @@ public final class CallThroughCalls: Sendable {
 
     /// Begins the call for which ``answer(input:owner:deadline:perform:)`` would wait, and waits for nothing.
     public func ask(input: [UInt8], owner: String?, perform: @escaping Performing) {
-        let key = Cache.Key(operation, input: input, owner: owner)
+        let call = PendingCall(
+            key: Cache.Key(operation, input: input, owner: owner), perform: perform, context: CallContext.current,
+            account: CallerIdentity.current)
         let now = clock.now()
         state.withLock { state in
             guard !state.isStopped else { return }
             state.lastWaiter += 1
-            guard case .wait(begins: true) = state.cache.ask(key, state.lastWaiter, at: now) else { return }
-            state.cache.leave(state.lastWaiter, of: key)
-            signal.yield(PendingCall(key: key, perform: perform, context: nil))
+            let asked = state.cache.ask(call.key, state.lastWaiter, for: call.account, at: now)
+            state.cache.leave(state.lastWaiter, of: call.key)
+            if case .wait(begins: true) = asked { begin(call, &state) }
         }
     }
 
@@ -151,7 +163,7 @@ extension CallThroughCalls {
             // What cancels takes the lock after this, or has set the flag before.
             guard !Task.isCancelled else { return .failure(CancellationError()) }
             guard !state.isStopped else { return .failure(unavailable("the gateway stops")) }
-            switch state.cache.ask(call.key, number, at: now) {
+            switch state.cache.ask(call.key, number, for: call.account, at: now) {
             case .answer(let result, let age): return .success((result, age))
             case .overloaded:
                 return .failure(
@@ -160,7 +172,7 @@ extension CallThroughCalls {
                         target: operation.text, retryAfter: 1))
             case .wait(let begins):
                 state.waiters[number] = waiter
-                if begins { signal.yield(call) }
+                if begins { begin(call, &state) }
                 if !state.isWatched { watchSignal.yield() }
                 state.isWatched = true
                 return nil
@@ -169,16 +181,39 @@ extension CallThroughCalls {
         if let reply { waiter.caller.resume(returning: reply) }
     }
 
+    private func begin(_ call: PendingCall, _ state: inout State) {
+        state.turns.append(call, for: call.account)
+        signal.yield()
+    }
+
     private func makeCalls() async {
-        await withTaskGroup(of: Void.self) { group in
-            var made = 0
-            for await call in pending {
-                if made >= width { await group.next() }
-                made += 1
-                group.addTask { await self.make(call) }
+        await withDiscardingTaskGroup { group in
+            for await _ in turn {
+                while let call = nextCall() {
+                    group.addTask {
+                        await self.make(call)
+                        self.noteMade(call)
+                    }
+                }
             }
             group.cancelAll()
         }
+    }
+
+    private func nextCall() -> PendingCall? {
+        state.withLock { state in
+            guard state.made < width, let call = state.turns.next() else { return nil }
+            state.made += 1
+            return call
+        }
+    }
+
+    private func noteMade(_ call: PendingCall) {
+        state.withLock { state in
+            state.made -= 1
+            state.turns.ended(for: call.account)
+        }
+        signal.yield()
     }
 
     /// While there are waiters whose time is not over.
@@ -219,7 +254,9 @@ extension CallThroughCalls {
         // The callers' deadlines end their waits, not the call.
         context?.deadline = .now + Self.longestCall
         do {
-            let result = try await CallContext.$current.withValue(context) { try await call.perform() }
+            let result = try await CallerIdentity.$current.withValue(call.account) {
+                try await CallContext.$current.withValue(context) { try await call.perform() }
+            }
             end(call.key, .answered(result, bytes: result.approximateBytes, age: result.age), nil)
         } catch let error as UpstreamFailure where error.kind == .cancelled && Task.isCancelled {
             end(call.key, .refused, unavailable("the gateway stops"))

@@ -4,11 +4,12 @@ import Synchronization
 
 /// One entity whose rows belong to the callers in whose names another system was asked for them.
 ///
+/// A caller's are an account's with a set of its roles: what was fetched with all of them is not what a key with few reads.
 /// ``calls`` fetches a caller's rows once for all who ask with one sign-in at once, and knows which sign-ins have rows. A
 /// caller's rows are there as long as one of the caller's own sign-ins has: what is not held any more is removed by
-/// ``run()``, which also removes what an earlier process left.
+/// ``run()``, which also removes what an earlier process left. Fetches take turns by account.
 public final class CallerMirror: Sendable {
-    /// Callers whose rows are fetched at once.
+    /// Callers whose rows are fetched at once; of one account all but one.
     public static let fetchesAtOnce = 8
     /// Bytes in memory that the rows of one caller have at most while they are fetched, about.
     public static let mostBytes = 8 << 20
@@ -29,8 +30,8 @@ public final class CallerMirror: Sendable {
     private let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     private struct Owners {
-        /// The sign-ins in which rows of a caller were fetched, by the account name.
-        var signIns: [String: Set<String>] = [:]
+        /// The sign-ins in which rows of a caller were fetched.
+        var signIns: [RowOwner: Set<String>] = [:]
         /// Fields that were reported as not being as they were.
         var drifts: Set<FieldDrift> = []
     }
@@ -87,14 +88,15 @@ public final class CallerMirror: Sendable {
         }
     }
 
-    /// Callers who have rows.
-    public var callers: Int { owners.withLock { $0.signIns.count } }
+    /// Accounts that have rows.
+    public var callers: Int { owners.withLock { Set($0.signIns.keys.map(\.name)).count } }
 }
 
 extension CallerMirror {
     private func fetch(for caller: Principal, _ signIn: String) async throws -> OperationResult {
         let began = clock.now()
-        var snapshot = try CallerRows.Snapshot(rows, limits: source.settings.callers, at: began)
+        let owner = RowOwner(caller)
+        var snapshot = try CallerRows.Snapshot(rows, of: owner, limits: source.settings.callers, at: began)
         var request = MirrorRequest(source.entity, caller: caller)
         var age = Duration.zero
         while true {
@@ -107,8 +109,8 @@ extension CallerMirror {
             request = MirrorRequest(source.entity, page: next, caller: caller)
         }
         report(snapshot.drifts)
-        _ = owners.withLock { $0.signIns[caller.name, default: []].insert(signIn) }
-        try await rows.store(snapshot, of: caller.name)
+        _ = owners.withLock { $0.signIns[owner, default: []].insert(signIn) }
+        try await rows.store(snapshot)
         return OperationResult(.nothing, age: age)
     }
 
@@ -127,8 +129,8 @@ extension CallerMirror {
     }
 
     /// Whether a sign-in of the caller has rows, or has them fetched.
-    private func isHeld(_ caller: String) -> Bool {
-        owners.withLock { $0.signIns[caller] ?? [] }.contains { calls.holds($0) }
+    private func isHeld(_ owner: RowOwner) -> Bool {
+        owners.withLock { $0.signIns[owner] ?? [] }.contains { calls.holds($0) }
     }
 
     private func removeUnheld() async {
@@ -189,11 +191,15 @@ package struct CallerRows: Sendable {
         private let limits: MirrorSettings.Callers
         private let key: FieldName
         private var bytes = 0
+        let owner: RowOwner
         let time: WireDate
 
-        package init(_ rows: CallerRows, limits: MirrorSettings.Callers, at time: WireDate) throws {
+        package init(
+            _ rows: CallerRows, of owner: RowOwner, limits: MirrorSettings.Callers, at time: WireDate
+        ) throws {
             reader = try MirrorRows(of: rows.collection.entity, key: rows.key, fieldsBefore: [], at: time)
             key = rows.key
+            self.owner = owner
             self.limits = limits
             self.time = time
         }
@@ -203,7 +209,13 @@ package struct CallerRows: Sendable {
         var deletesMissing: Bool { !reader.hasUnreadableKey }
 
         package mutating func add(_ page: [WireDictionary]) throws {
-            let read = reader.read(page)
+            // Whatever the other system calls so.
+            let read = reader.read(
+                page.map { row in
+                    var row = row
+                    row[CallerRowField.roles.text] = .string(owner.roles)
+                    return row
+                })
             kept.formUnion(read.kept.map(\.text))
             for row in read.rows { add(Row(draft: row)) }
             for (fields, drafts) in read.incomplete {
@@ -227,13 +239,14 @@ package struct CallerRows: Sendable {
         }
     }
 
-    /// Makes the caller's rows what the snapshot is, in one transaction.
-    package func store(_ snapshot: Snapshot, of caller: String) async throws {
+    /// Makes the owner's rows what the snapshot is, in one transaction.
+    package func store(_ snapshot: Snapshot) async throws {
+        let owner = snapshot.owner
         let rules = try EntityRules(collection.entity)
         try await store.transact(weight: snapshot.rows.count) { transaction in
             var missing = snapshot.rows
             var changes: [RecordChange] = []
-            for record in try records(of: caller, in: transaction) {
+            for record in try records(of: owner, in: transaction) {
                 let key = record[key].keyText ?? ""
                 guard let row = missing.removeValue(forKey: key) else {
                     if snapshot.deletesMissing, !snapshot.kept.contains(key) {
@@ -248,22 +261,23 @@ package struct CallerRows: Sendable {
             for row in missing.sorted(by: { $0.key < $1.key }) {
                 changes.append(change(.create(nil, row.value.draft.fields)))
             }
-            try apply(changes, of: caller, in: transaction)
-            try note(snapshot.time, of: caller, in: transaction)
+            try apply(changes, of: owner, in: transaction)
+            try note(snapshot.time, of: owner, in: transaction)
         }
     }
 
     /// Removes some rows of the caller where `isHeld` says, within the transaction, that no sign-in has them. Whether there may
     /// be more.
-    package func remove(_ caller: String, atMost count: Int, unless isHeld: @escaping @Sendable () -> Bool) async throws
+    package func remove(_ owner: RowOwner, atMost count: Int, unless isHeld: @escaping @Sendable () -> Bool)
+        async throws
         -> Bool
     {
         try await store.transact(weight: count) { transaction in
             guard !isHeld() else { return false }
-            let page = try transaction.query(Query(filter(caller), limit: count), in: collection.id)
-            try apply(page.records.map { change(.delete($0.id)) }, of: caller, in: transaction)
+            let page = try transaction.query(Query(filter(owner), limit: count), in: collection.id)
+            try apply(page.records.map { change(.delete($0.id)) }, of: owner, in: transaction)
             guard page.records.count < count else { return true }
-            try note(nil, of: caller, in: transaction)
+            try note(nil, of: owner, in: transaction)
             return false
         }
     }
@@ -276,14 +290,19 @@ package struct CallerRows: Sendable {
         _ = try await store.beginReplacement(of: collection.id).apply(ReplacementOptions(state: [:]))
     }
 
-    private func filter(_ caller: String) -> Filter { .compare(CallerRowField.caller, .equal, .string(caller)) }
+    private func filter(_ owner: RowOwner) -> Filter {
+        .all([
+            .compare(CallerRowField.caller, .equal, .string(owner.name)),
+            .compare(CallerRowField.roles, .equal, .string(owner.roles)),
+        ])
+    }
 
     private func change(_ action: RecordChange.Action) -> RecordChange {
         RecordChange(collection.entity.name, action)
     }
 
-    private func records(of caller: String, in snapshot: any StoreSnapshot) throws -> [Record] {
-        var query = Query(filter(caller), limit: Query.maximumLimit)
+    private func records(of owner: RowOwner, in snapshot: any StoreSnapshot) throws -> [Record] {
+        var query = Query(filter(owner), limit: Query.maximumLimit)
         var records: [Record] = []
         while true {
             let page = try snapshot.query(query, in: collection.id)
@@ -293,18 +312,18 @@ package struct CallerRows: Sendable {
         }
     }
 
-    private func apply(_ changes: [RecordChange], of caller: String, in transaction: any StoreTransaction) throws {
+    private func apply(_ changes: [RecordChange], of owner: RowOwner, in transaction: any StoreTransaction) throws {
         guard !changes.isEmpty else { return }
         _ = try transaction.apply(
             WriteTransaction(
-                changes.map { WriteTransaction.Step(adapter: collection.id.adapter, change: $0) }, author: caller))
+                changes.map { WriteTransaction.Step(adapter: collection.id.adapter, change: $0) }, author: owner.name))
     }
 
     /// When the other system had the caller's rows; nil: there are none any more.
-    private func note(_ asOf: WireDate?, of caller: String, in transaction: any StoreTransaction) throws {
+    private func note(_ asOf: WireDate?, of owner: RowOwner, in transaction: any StoreTransaction) throws {
         var state = try transaction.mirrorState(of: collection.id) ?? [:]
         var callers = state[MirrorStateField.callers]?.dictionaryValue ?? [:]
-        callers[caller] = asOf.map { .date($0) }
+        callers[owner.text] = asOf.map { .date($0) }
         state[MirrorStateField.callers] = .dictionary(callers)
         try transaction.setMirrorState(state, of: collection.id)
     }

@@ -5,7 +5,8 @@ import WireFormats
 ///
 /// A token that the upstream refuses with 401 is fetched anew once, and the call is made again.
 public struct AuthorizedUpstream: Upstream {
-    /// A token of this gateway about a caller, for token exchange. Throws where the caller has no account.
+    /// A token of this gateway about a caller, with the roles of the call's credential, for token exchange. Throws where the
+    /// caller has no account.
     public typealias SubjectToken = @Sendable (Principal) async throws -> Secret
 
     private let transport: HTTPUpstream
@@ -28,6 +29,11 @@ public struct AuthorizedUpstream: Upstream {
 
     public var name: UpstreamName { transport.name }
     public var url: UpstreamAddress { transport.url }
+
+    /// Something of the account has ended: a sign-in, a role, a password, the account itself. Tokens in its name are fetched
+    /// anew.
+    public func forget(_ account: String) { tokens.forget(account) }
+
     public var actsForCallers: Bool { if case .exchange = credentials { true } else { false } }
 
     public func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
@@ -60,7 +66,7 @@ public struct AuthorizedUpstream: Upstream {
             request.deadline = ContinuousClock.now.duration(to: end)
             let answer = try await send(request)
             guard status(answer) == 401, let token, !isSecondTry, request.streamedBody == nil else { return answer }
-            tokens.invalidate(token, of: principalID(caller))
+            tokens.invalidate(token, of: owner(caller))
             isSecondTry = true
         }
     }
@@ -86,16 +92,25 @@ public struct AuthorizedUpstream: Upstream {
             request.secretFields.append(header)
             return nil
         case .oauth2, .jwtBearer, .exchange:
-            let token = try await tokens.token(for: principalID(caller), until: end) { () throws(UpstreamFailure) in
-                try await fetch(for: caller, until: end)
+            let token = try await tokens.token(for: owner(caller), until: end) { () throws(UpstreamFailure) in
+                // A token that all use is fetched in the gateway's own share.
+                let account = actsForCallers ? CallerIdentity.current : .system
+                do {
+                    return try await CallerIdentity.$current.withValue(account) {
+                        try await fetch(for: caller, until: end)
+                    }
+                } catch {
+                    throw transport.failure(error)
+                }
             }
             request.fields["Authorization"] = "Bearer \(token.reveal())"
             return token
         }
     }
 
-    /// Empty: the gateway itself.
-    private func principalID(_ caller: Principal?) -> String { actsForCallers ? caller?.id ?? "" : "" }
+    private func owner(_ caller: Principal?) -> TokenOwner {
+        actsForCallers ? TokenOwner(caller, signIn: CallContext.current?.signIn) : .gateway
+    }
 }
 
 extension AuthorizedUpstream {

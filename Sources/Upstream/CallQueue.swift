@@ -1,52 +1,65 @@
+import AccountShares
 import AdapterKit
 import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Which calls of an upstream are under way and which wait for their turn, in their order. A state machine.
+/// Which calls of an upstream are under way and which wait for their turn: the accounts for which they are made take turns,
+/// those of one keep their order. One turn is always left for another account. A state machine.
 struct CallQueue: Sendable {
     enum Entry: Sendable, Equatable {
         case admitted
         case waits
-        /// The queue is full.
+        /// The queue is full, or the account's share of it.
         case shed
     }
 
     private let limit: Int
     private let places: Int
+    private var turns: AccountTurns<UInt64>
+    private var accounts: [UInt64: CallerIdentity] = [:]
     private(set) var active = 0
-    private(set) var waiting: [UInt64] = []
 
     /// `limit`: calls under way; `places`: calls that wait.
     init(limit: Int, places: Int) {
         self.limit = limit
         self.places = places
+        turns = AccountTurns(perAccount: max(1, limit - 1))
     }
 
-    mutating func enter(_ ticket: UInt64) -> Entry {
-        if active < limit {
-            active += 1
-            return .admitted
-        }
-        guard waiting.count < places else { return .shed }
-        waiting.append(ticket)
-        return .waits
+    /// Calls that wait.
+    var waiting: Int { accounts.count }
+
+    mutating func enter(_ ticket: UInt64, for account: CallerIdentity) -> Entry {
+        let own = turns.counts(of: account)
+        guard
+            active < limit && own.running < turns.perAccount
+                || AccountShare.hasRoom(own: own.waiting, taken: waiting, of: places)
+        else { return .shed }
+        turns.append(ticket, for: account)
+        accounts[ticket] = account
+        // No other waits that may begin: it would have begun.
+        return next() == ticket ? .admitted : .waits
     }
 
-    /// A call ended. The one that begins in its place; nil: none waits.
-    mutating func leave() -> UInt64? {
-        guard !waiting.isEmpty else {
-            active = max(0, active - 1)
-            return nil
-        }
-        return waiting.removeFirst()
+    /// A call of the account ended. The one that begins in its place; nil: none waits that may.
+    mutating func leave(_ account: CallerIdentity) -> UInt64? {
+        turns.ended(for: account)
+        active = max(0, active - 1)
+        return next()
     }
 
-    /// A call waits no longer. False where its turn has come meanwhile: then it has to ``leave()``.
+    /// A call waits no longer. False where its turn has come meanwhile: then it has to ``leave(_:)``.
     mutating func abandon(_ ticket: UInt64) -> Bool {
-        guard let index = waiting.firstIndex(of: ticket) else { return false }
-        waiting.remove(at: index)
-        return true
+        guard let account = accounts.removeValue(forKey: ticket) else { return false }
+        return turns.remove(for: account) { $0 == ticket }
+    }
+
+    private mutating func next() -> UInt64? {
+        guard active < limit, let ticket = turns.next() else { return nil }
+        active += 1
+        accounts[ticket] = nil
+        return ticket
     }
 }
 
@@ -67,13 +80,14 @@ final class CallPermits: Sendable {
     }
 
     /// Calls under way and calls that wait.
-    var counts: (active: Int, waiting: Int) { state.withLock { ($0.queue.active, $0.queue.waiting.count) } }
+    var counts: (active: Int, waiting: Int) { state.withLock { ($0.queue.active, $0.queue.waiting) } }
 
-    /// Waits for the turn at most until `end`.
+    /// Waits for the turn at most until `end`. It is of the share of ``CallerIdentity/current``.
     func enter(until end: ContinuousClock.Instant) async throws -> CallPermit {
+        let account = CallerIdentity.current
         let (ticket, entry) = state.withLock { state in
             state.tickets += 1
-            return (state.tickets, state.queue.enter(state.tickets))
+            return (state.tickets, state.queue.enter(state.tickets, for: account))
         }
         switch entry {
         case .admitted: break
@@ -82,17 +96,17 @@ final class CallPermits: Sendable {
             do {
                 try await waiters.wait(for: ticket, until: end)
             } catch {
-                if !state.withLock({ $0.queue.abandon(ticket) }) { leave() }
+                if !state.withLock({ $0.queue.abandon(ticket) }) { leave(account) }
                 waiters.forget(ticket)
                 guard error is Waiters.Late else { throw error }
                 throw UpstreamFailure(.timedOut, of: name, detail: "no turn came")
             }
         }
-        return CallPermit { [self] in leave() }
+        return CallPermit { [self] in leave(account) }
     }
 
-    private func leave() {
-        if let next = state.withLock({ $0.queue.leave() }) { waiters.resume(next) }
+    private func leave(_ account: CallerIdentity) {
+        if let next = state.withLock({ $0.queue.leave(account) }) { waiters.resume(next) }
     }
 }
 

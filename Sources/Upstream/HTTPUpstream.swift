@@ -298,9 +298,13 @@ extension HTTPUpstream {
         } else if !request.body.isEmpty {
             body = .bytes(request.body)
         }
+        // The client would read an address as Foundation does, and send what that makes of it: `/` for an escape that is no
+        // UTF-8. It is given the server alone; the connection writes the target.
+        var headers = HTTPHeaders(request.fields.all.map { ($0.name, $0.value) })
+        headers.add(name: RequestTargetHandler.field, value: request.address.target)
         return try HTTPClient.Request(
-            url: request.address.description, method: HTTPMethod(rawValue: request.method.rawValue),
-            headers: HTTPHeaders(request.fields.all.map { ($0.name, $0.value) }), body: body)
+            url: "\(request.address.origin)/", method: HTTPMethod(rawValue: request.method.rawValue), headers: headers,
+            body: body)
     }
 
     /// The next piece is asked for when this one has been taken. The exchange cancels the source at its end, which ends

@@ -12,7 +12,7 @@ enum RequestHead {
     /// and nowhere else.
     private static let own: Set<String> = [
         "host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "trailer",
-        "transfer-encoding", "upgrade", "content-length", "expect", "http2-settings",
+        "transfer-encoding", "upgrade", "content-length", "expect", "http2-settings", RequestTargetHandler.field,
     ]
 
     /// The request without the fields that are the connection's. Throws for names that are no token, values with control

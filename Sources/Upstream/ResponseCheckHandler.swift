@@ -25,7 +25,7 @@ final class ResponseCheckHandler: ChannelDuplexHandler {
         channel.eventLoop.submit {
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self).handler
-            try pipeline.addHandler(ResponseCheckHandler(), position: .after(decoder))
+            try pipeline.addHandlers([RequestTargetHandler(), ResponseCheckHandler()], position: .after(decoder))
         }
     }
 
@@ -34,7 +34,7 @@ final class ResponseCheckHandler: ChannelDuplexHandler {
         channel.eventLoop.submit {
             let pipeline = channel.pipeline.syncOperations
             let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
-            try pipeline.addHandler(ResponseCheckHandler(), position: .after(codec))
+            try pipeline.addHandlers([RequestTargetHandler(), ResponseCheckHandler()], position: .after(codec))
         }
     }
 

@@ -1,7 +1,23 @@
 import AdapterKit
 import Synchronization
 
-/// The tokens of an upstream, one for each principal: which one is used, and who fetches the next one while the others
+/// For whom a token is: a caller as far as the call's credential reaches, in one sign-in. The gateway itself has neither.
+struct TokenOwner: Sendable, Hashable {
+    let principal: String
+    let roles: Set<RoleName>
+    /// ``CallContext/signIn``.
+    let signIn: String?
+
+    init(_ caller: Principal?, signIn: String? = nil) {
+        principal = caller?.id ?? ""
+        roles = caller?.roles ?? []
+        self.signIn = signIn
+    }
+
+    static let gateway = TokenOwner(nil)
+}
+
+/// The tokens of an upstream, one for each owner: which one is used, and who fetches the next one while the others
 /// wait. A state machine without a clock; ``TokenCache`` executes it.
 struct TokenTable: Sendable {
     typealias Instant = ContinuousClock.Instant
@@ -17,7 +33,8 @@ struct TokenTable: Sendable {
 
     private enum Slot {
         case token(Secret, until: Instant)
-        case fetching(waiting: [UInt64])
+        /// `isKept`: what comes is used again.
+        case fetching(waiting: [UInt64], isKept: Bool)
         /// So long the endpoint is not asked again.
         case failed(UpstreamFailure, until: Instant)
     }
@@ -26,9 +43,9 @@ struct TokenTable: Sendable {
     static let pause = Duration.seconds(1)
 
     private let limit: Int
-    private var slots: [String: Slot] = [:]
+    private var slots: [TokenOwner: Slot] = [:]
 
-    /// `limit`: principals whose tokens are kept.
+    /// `limit`: owners whose tokens are kept.
     init(limit: Int) {
         self.limit = limit
     }
@@ -36,39 +53,52 @@ struct TokenTable: Sendable {
     var count: Int { slots.count }
 
     /// `ticket`: of the asker, for ``Step/wait``.
-    mutating func next(for principal: String, _ ticket: UInt64, now: Instant) -> Step {
-        switch slots[principal] {
+    mutating func next(for owner: TokenOwner, _ ticket: UInt64, now: Instant) -> Step {
+        switch slots[owner] {
         case .token(let token, let until) where now < until: return .use(token)
         case .failed(let failure, let until) where now < until: return .fail(failure)
-        case .fetching(let waiting):
-            slots[principal] = .fetching(waiting: waiting + [ticket])
+        case .fetching(let waiting, let isKept):
+            slots[owner] = .fetching(waiting: waiting + [ticket], isKept: isKept)
             return .wait
         default:
             makeRoom(now)
-            slots[principal] = .fetching(waiting: [])
+            slots[owner] = .fetching(waiting: [], isKept: true)
             return .fetch
         }
     }
 
     /// The end of a fetch; nil: it was given up, and the next asker fetches. Who has to ask again.
     mutating func fetched(
-        for principal: String, _ result: Result<IssuedToken, UpstreamFailure>?, now: Instant
+        for owner: TokenOwner, _ result: Result<IssuedToken, UpstreamFailure>?, now: Instant
     ) -> [UInt64] {
-        guard case .fetching(let waiting) = slots[principal] else { return [] }
+        guard case .fetching(let waiting, let isKept) = slots[owner] else { return [] }
         switch result {
+        case _ where !isKept: slots[owner] = nil
         case .success(let issued):
             // Not used to its last second: it is on its way for a while.
             let margin = min(issued.lifetime / 10, .seconds(30))
-            slots[principal] = .token(issued.token, until: now + issued.lifetime - margin)
-        case .failure(let failure): slots[principal] = .failed(failure, until: now + Self.pause)
-        case nil: slots[principal] = nil
+            slots[owner] = .token(issued.token, until: now + issued.lifetime - margin)
+        case .failure(let failure): slots[owner] = .failed(failure, until: now + Self.pause)
+        case nil: slots[owner] = nil
         }
         return waiting
     }
 
     /// The upstream does not take the token any more.
-    mutating func invalidate(_ token: Secret, of principal: String) {
-        if case .token(token, _) = slots[principal] { slots[principal] = nil }
+    mutating func invalidate(_ token: Secret, of owner: TokenOwner) {
+        if case .token(token, _) = slots[owner] { slots[owner] = nil }
+    }
+
+    /// Something of the account has ended: a sign-in, a role, a password, the account itself. No token of it is used again,
+    /// one that is on its way neither.
+    mutating func forget(_ account: String) {
+        for (owner, slot) in slots where owner.principal == account {
+            if case .fetching(let waiting, _) = slot {
+                slots[owner] = .fetching(waiting: waiting, isKept: false)
+            } else {
+                slots[owner] = nil
+            }
+        }
     }
 
     private mutating func makeRoom(_ now: Instant) {
@@ -80,7 +110,7 @@ struct TokenTable: Sendable {
             }
         }
         guard slots.count >= limit else { return }
-        let oldest = slots.compactMap { key, slot -> (String, Instant)? in
+        let oldest = slots.compactMap { key, slot -> (TokenOwner, Instant)? in
             if case .token(_, let until) = slot { (key, until) } else { nil }
         }.min { $0.1 < $1.1 }
         if let oldest { slots[oldest.0] = nil }
@@ -105,23 +135,23 @@ final class TokenCache: Sendable {
 
     /// `fetch` is called for one of all who ask at once.
     func token(
-        for principal: String, until end: ContinuousClock.Instant,
+        for owner: TokenOwner, until end: ContinuousClock.Instant,
         fetch: @Sendable () async throws(UpstreamFailure) -> IssuedToken
     ) async throws(UpstreamFailure) -> Secret {
         while true {
             let (ticket, step) = state.withLock { state in
                 state.tickets += 1
-                return (state.tickets, state.table.next(for: principal, state.tickets, now: .now))
+                return (state.tickets, state.table.next(for: owner, state.tickets, now: .now))
             }
             switch step {
             case .use(let token): return token
             case .fail(let failure): throw failure
             case .fetch:
                 do throws(UpstreamFailure) {
-                    note(.success(try await fetch()), for: principal)
+                    note(.success(try await fetch()), for: owner)
                 } catch {
-                    // Who gives up, or has no time left, says nothing about the endpoint.
-                    note([.cancelled, .timedOut].contains(error.kind) ? nil : .failure(error), for: principal)
+                    // Who gives up, or has no time or no turn left, says nothing about the endpoint.
+                    note([.cancelled, .timedOut, .overloaded].contains(error.kind) ? nil : .failure(error), for: owner)
                     throw error
                 }
             case .wait:
@@ -136,12 +166,16 @@ final class TokenCache: Sendable {
         }
     }
 
-    func invalidate(_ token: Secret, of principal: String) {
-        state.withLock { $0.table.invalidate(token, of: principal) }
+    func invalidate(_ token: Secret, of owner: TokenOwner) {
+        state.withLock { $0.table.invalidate(token, of: owner) }
     }
 
-    private func note(_ result: Result<IssuedToken, UpstreamFailure>?, for principal: String) {
-        let waiting = state.withLock { $0.table.fetched(for: principal, result, now: .now) }
+    func forget(_ account: String) {
+        state.withLock { $0.table.forget(account) }
+    }
+
+    private func note(_ result: Result<IssuedToken, UpstreamFailure>?, for owner: TokenOwner) {
+        let waiting = state.withLock { $0.table.fetched(for: owner, result, now: .now) }
         for ticket in waiting { waiters.resume(ticket) }
     }
 }

@@ -49,6 +49,16 @@ private func render(
         #expect(throws: Template.Problem.self) { try render("users/{id}", ["id": .string(id)], .path) }
     }
 
+    @Test(arguments: ["a/{id}{title}", "a/.{id}/b", "a/{id}%2e?q", "a/{id}%2E", "{id}/{title}"])
+    func `fields do not make a folder of dots together`(text: String) {
+        #expect(throws: Template.Problem.self) { try render(text, ["id": ".", "title": "."], .path) }
+    }
+
+    @Test func `dots that lead nowhere may stand in an address`() throws {
+        #expect(try render("../v2/{id}/{title}", ["id": "...", "title": "a."], .path) == "../v2/.../a.")
+        #expect(try render("a/{id}{title}?up=../{id}", ["id": ".", "title": "x"], .path) == "a/.x?up=../.")
+    }
+
     @Test(arguments: [
         ("{other}", "There is no field `other`: there are id, count, tags, changed, title."),
         ("{upper(id)}", "There is no function `upper`: there are date, lower, join and default."),

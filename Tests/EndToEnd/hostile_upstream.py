@@ -157,12 +157,13 @@ class MirroredSystem(HostileUpstream):
     """Employees and users as their contracts have them, and a token endpoint that knows the caller.
 
     `fault`: how every request is answered instead, by a path of `HostileUpstream` or by `truncated`, `other` and `empty`.
-    `searches` has the criteria that were posted, `delay` seconds pass before an answer."""
+    `searches` has the criteria that were posted, `delay` seconds pass before an answer, `subjects` has the claims of which
+    tokens were made."""
 
     PAGE = 500
 
     def __init__(self):
-        self.fault, self.delay, self.searches = None, 0, []
+        self.fault, self.delay, self.searches, self.subjects = None, 0, [], []
         self.employees = [self.employee(number) for number in range(60)]
         self.users = {number: f"User {number}" for number in range(100, 140)}
         super().__init__()
@@ -231,7 +232,8 @@ class MirroredSystem(HostileUpstream):
         form = dict(urllib.parse.parse_qsl(body.decode()))
         payload = form["subject_token"].split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        token = {"access_token": f"token-of-{claims['sub']}", "token_type": "Bearer", "expires_in": 600,
+        self.subjects.append(claims)
+        token = {"access_token": "-".join(["token-of", claims["sub"], *claims["roles"]]), "token_type": "Bearer", "expires_in": 600,
                  "issued_token_type": "urn:ietf:params:oauth:token-type:access_token"}
         self._plain(connection, json.dumps(token).encode(), fields="Content-Type: application/json\r\n")
 

@@ -7,13 +7,17 @@ in the row's last cell.
 import hashlib
 import http.client
 import json
+import pathlib
 import select
+import shutil
 import socket
+import tempfile
 import threading
 import time
 import urllib.parse
 
-from harness import START_SECONDS, Answer
+from harness import START_SECONDS, Answer, Gateway
+from hostile_upstream import MirroredSystem
 from server_sent_events import Stream
 
 ODATA = "/odata/v4/admissions/"
@@ -50,6 +54,11 @@ class Scenario:
 
     settings = ()
     requests = 5
+
+    @classmethod
+    def prepared(cls):
+        """With a gateway of its own, which the caller removes."""
+        return cls(Gateway(*cls.settings))
 
     def __init__(self, gateway):
         self.gateway = gateway
@@ -319,3 +328,152 @@ class LiveStreams(Scenario):
         stream = Stream(self.gateway, "bob")
         stream.close()
         return stream
+
+
+SEARCH = "/OrganizationInterfaceImplMobile/employeeSearch"
+CONNECTED = """
+http: {{ host: 127.0.0.1 }}
+identity:
+  basic: {{ enabled: true }}
+  demoAccounts:
+    - {{ name: alice, password: portico-demo, roles: [member] }}
+    - {{ name: bob, password: portico-demo, roles: [member] }}
+upstreams:
+  hr:
+    url: '{url}'
+    networks: [127.0.0.1/32]
+    deadline: 60s
+    limits: {{ connections: {connections}, queue: 20, firstByte: 60s, tries: 1, failures: 1000 }}
+{credentials}
+adapters:
+  employees: {{ upstream: hr, protocol: json, access: public-read, {employees} }}
+"""
+EXCHANGE = """    credentials:
+      kind: exchange
+      tokenURL: '{url}/token'
+      clientID: portico
+      clientSecret: {{ env: HR_SECRET }}
+      audience: hr
+"""
+
+
+class ConnectedSystem(MirroredSystem):
+    """Answers searches for a name that begins with `Slow`, and those of the account `slow`, when it ends."""
+
+    slow = None
+
+    def _employees(self, criteria, authorization):
+        if criteria["fullName"].startswith("Slow") or self.slow and self.slow in authorization:
+            self._wait(600)
+        return super()._employees(criteria, authorization)
+
+
+class OtherSystem(Scenario):
+    """What stands in front of another system."""
+
+    connections, credentials, employees = 4, "", "mode: call, freshFor: 1h, waitFor: 60s"
+
+    @classmethod
+    def prepared(cls):
+        system, folder = ConnectedSystem(), pathlib.Path(tempfile.mkdtemp(prefix="portico-shares-"))
+        config = folder / "portico.yaml"
+        config.write_text(CONNECTED.format(
+            url=system.address, connections=cls.connections, employees=cls.employees,
+            credentials=cls.credentials.format(url=system.address)))
+        scenario = cls(Gateway(*cls.settings, config=str(config), environment={"HR_SECRET": "secret"}))
+        scenario.system, scenario.folder = system, folder
+        return scenario
+
+    def release(self):
+        self.system.stop()
+        super().release()
+        shutil.rmtree(self.folder, True)
+
+    def begin_search(self, name):
+        body = json.dumps({"fullName": name, "rowsPerPage": 10}).encode()
+        return self.begin(
+            1, "POST", SEARCH, body, f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n")
+
+    def ask(self):
+        self.asked = getattr(self, "asked", 0) + 1
+        return self.bob("POST", SEARCH, {"fullName": f"First{self.asked}", "rowsPerPage": 10})
+
+
+class UpstreamTurns(OtherSystem):
+    """Sixty calls of another system that do not return: three of its four turns, and half of the queue."""
+
+    def take(self):
+        for number in range(60):
+            self.begin_search(f"Slow{number}")
+        self.wait_until(lambda: len(self.system.searches) >= 3, "a call")
+        self.wait_until(lambda: select.select(self.connections, [], [], 0)[0], "a refusal")
+
+
+class CallsUnderWay(OtherSystem):
+    """Calls whose callers hang up at once, fifty a second: each counts until the other system has answered."""
+
+    def take(self):
+        self.begun = self.keep_calling(1, self.abandon)
+        self.wait_until(lambda: len(self.system.searches) >= 3 and len(self.begun) > 100, "a call")
+
+    def abandon(self):
+        time.sleep(0.02)
+        for connection in self.begin_search(f"Slow{len(self.begun)}"):
+            # Once the call has begun.
+            time.sleep(0.005)
+            connection.close()
+
+
+class FetchesOfCallersRows(OtherSystem):
+    """Rows that are fetched in a caller's name, for each of the account's sixty keys."""
+
+    connections, credentials, employees = 40, EXCHANGE, "freshFor: 1h, waitFor: 60s"
+    requests = 1
+
+    def take(self):
+        self.system.slow = self.alice("GET", "/auth/me").json()["id"]
+        session, keys = self.tokens["alice"], []
+        for number in range(60):
+            keys.append(self.alice("POST", "/auth/keys", {"title": f"{number}"}).json()["key"])
+        for self.tokens["alice"] in keys:
+            self.begin(1, "GET", "/api/v1/employees/employees")
+        self.tokens["alice"] = session
+        self.wait_until(lambda: len(self.system.searches) >= 7, "a fetch")
+
+    def ask(self):
+        return self.bob("GET", "/api/v1/employees/employees")
+
+
+class WorkerCalls(Scenario):
+    """Calls that a worker does not return."""
+
+    settings = ("--set", "adapters.tasks.worker.calls.inFlight=4", "--set", "http.deadlines.request=600s")
+
+    @classmethod
+    def prepared(cls):
+        folder, parts = pathlib.Path(tempfile.mkdtemp(prefix="portico-shares-")), pathlib.Path(__file__).parent
+        (folder / "program").mkdir()
+        shutil.copy(parts / "packages/tasks_worker.py", folder / "program/tasks").chmod(0o755)
+        shutil.copy(parts / "cbor.py", folder / "program")
+        (folder / "program/behaviour.json").write_text(json.dumps(
+            {"version": "1.0.0", "fields": {"title": "text"}, "binds": ["/tasks/kept"], "keeps": "bound0"}))
+        accounts = [{"name": name, "password": "portico-demo", "roles": ["member"]} for name in ("alice", "bob")]
+        config = folder / "portico.yaml"
+        # The key is that of `Gateway`, which then has cheap passwords.
+        config.write_text(
+            f"identity:\n  basic: {{enabled: true}}\n  demoAccounts: {json.dumps(accounts)}\n"
+            "plugins: [{path: ./program/tasks, mode: worker}]\nadapters: {tasks: {}}\nhttp: {host: 127.0.0.1}\n")
+        scenario = cls(Gateway(*cls.settings, config=str(config)))
+        scenario.folder = folder
+        return scenario
+
+    def take(self):
+        self.begin(20, "GET", "/tasks/kept")
+        self.wait_until(lambda: len(select.select(self.connections, [], [], 0)[0]) >= 16, "a refusal")
+
+    def ask(self):
+        return self.bob("POST", "/api/v1/tasks/operations/version", {})
+
+    def release(self):
+        super().release()
+        shutil.rmtree(self.folder, True)

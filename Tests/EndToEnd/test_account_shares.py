@@ -4,7 +4,7 @@ import re
 import unittest
 
 import share_scenarios
-from harness import ROOT, Gateway
+from harness import ROOT
 from share_scenarios import Scenario
 
 HEADING = "## Shares by account"
@@ -21,7 +21,7 @@ def rows():
 def scenarios():
     return {
         name: found for name, found in vars(share_scenarios).items()
-        if isinstance(found, type) and issubclass(found, Scenario) and found is not Scenario}
+        if isinstance(found, type) and issubclass(found, Scenario) and found.take is not Scenario.take}
 
 
 class Shares(unittest.TestCase):
@@ -33,9 +33,8 @@ class Shares(unittest.TestCase):
         self.assertEqual(sorted(set(rows().values())), sorted(scenarios()), rows())
 
     def run_scenario(self, kind):
-        gateway = Gateway(*kind.settings)
-        self.addCleanup(gateway.remove)
-        scenario = kind(gateway)
+        scenario = kind.prepared()
+        self.addCleanup(scenario.gateway.remove)
         self.addCleanup(scenario.release)
         scenario.take()
         for _ in range(kind.requests):

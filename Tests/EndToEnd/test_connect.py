@@ -272,6 +272,31 @@ class Commands(ConnectTest):
         done = run_portico("check", "--config", self.configuration({"a": broken}))
         self.assertIn(f"{broken}:2:11: There is no upstream nobody.", done.stderr)
 
+    CAFE = """title: Cups
+upstream: github
+entities:
+  cups:
+    address: {address}
+    format: json
+    list: /cups
+    key: id
+    fields: {{ id: integer, name: string }}
+"""
+
+    def test_an_address_is_asked_for_byte_by_byte_and_a_broken_escape_is_found_by_the_check(self):
+        file = self.folder / "cafe.yaml"
+        file.write_text(self.CAFE.format(address="caf%E9/%2e/cups"))
+        self.system.lie = lambda path, query: {"cups": [{"id": 1, "name": path}]}
+        gateway = self.start({"cafe": file})
+        answer = gateway.get("/api/v1/cafe/cups", user="alice")
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual({target for _, target, _ in self.system.asked}, {"/caf%E9/%2e/cups"})
+        for address in ["caf%E/cups", "'caf%zz'", "cups%"]:
+            file.write_text(self.CAFE.format(address=address))
+            done = run_portico("check", "--config", self.configuration({"cafe": file}))
+            self.assertEqual(done.returncode, 1, done)
+            self.assertRegex(done.stderr, r"cafe\.yaml:5:\d+: An escape in an address is `%` and two hexadecimal digits")
+
     def test_a_system_that_is_called_in_its_callers_names_is_not_mirrored(self):
         config = pathlib.Path(self.configuration({"github": CONNECTIONS / "github-issues.yaml"}))
         credentials = "credentials: {kind: exchange, tokenURL: 'http://127.0.0.1/', clientID: a, clientSecret: {env: S}, audience: b}"

@@ -567,6 +567,53 @@ class RowsOfCallers(MirrorTest):
         self.tokens["alice"] = self.gateway.login("alice").json()["accessToken"]
         self.assertEqual(len(self.rows("alice")), 1)
 
+    def key(self, name, roles):
+        answer = self.gateway.send("POST", "/auth/keys", {"title": "k", "roles": roles}, token=self.tokens[name])
+        self.assertEqual(answer.status, 201, answer)
+        return answer.json()
+
+    def test_a_narrow_key_acts_with_its_own_roles_and_reads_what_was_fetched_with_them(self):
+        (whole,) = self.rows("alice")
+        self.tokens["key"] = (key := self.key("alice", []))["key"]
+        (narrow,) = self.rows("key")
+        self.assertEqual([claims["roles"] for claims in self.system.subjects], [["member"], []])
+        self.assertEqual(whole["lastName"], narrow["lastName"] + "-member")
+        self.assertEqual((whole["porticoRoles"], narrow["porticoRoles"]), ("member", ""))
+        for name, own, other in [("alice", whole, narrow), ("key", narrow, whole)]:
+            self.assertEqual(self.rows(name), [own])
+            self.get(name, f"{EMPLOYEES}/{other['porticoID']}", status=404)
+            self.assertEqual([row["id"] for row in self.device(name)[0]], [own["porticoID"]])
+            found = self.search(self.gateway, token=self.tokens[name]).json()["employees"]
+            self.assertEqual([one["lastName"] for one in found], [own["lastName"]])
+        answer = self.gateway.request("DELETE", f"/auth/keys/{key['id']}", token=self.tokens["alice"])
+        self.assertEqual(answer.status, 204, answer)
+        self.until(lambda: self.records() == 1)
+        self.assertEqual(self.rows("alice"), [whole])
+
+    def test_a_token_is_fetched_anew_when_a_sign_in_its_roles_or_the_password_has_ended(self):
+        def again():
+            self.rows("alice")
+            return len(self.system.subjects)
+        self.assertEqual(again(), 1)
+        self.assertEqual(again(), 1)
+        self.assertEqual(self.gateway.send("POST", "/auth/logout", {}, token=self.tokens["alice"]).status, 204)
+        self.tokens["alice"] = self.gateway.login("alice").json()["accessToken"]
+        self.assertEqual(again(), 2)
+        done, _ = self.control(self.gateway, "roles", "grant", "alice", "auditor", "--new-role")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(again(), 3)
+        done, _ = self.control(self.gateway, "roles", "revoke", "alice", "member")
+        self.assertEqual(done.returncode, 0, done)
+        (row,) = self.rows("alice")
+        self.assertEqual(self.system.subjects[-1]["roles"], ["auditor"])
+        self.assertTrue(row["lastName"].endswith("-auditor"), row)
+        body = {"old": "portico-demo", "new": "another password"}
+        self.assertEqual(self.gateway.send("POST", "/auth/password", body, token=self.tokens["alice"]).status, 204)
+        count = len(self.system.subjects)
+        answer = self.gateway.send("POST", "/auth/login", {"username": "alice", "password": "another password"})
+        self.tokens["alice"] = answer.json()["accessToken"]
+        self.assertEqual(again(), count + 1)
+
     def test_operators_see_that_the_rows_are_those_of_callers(self):
         self.rows("alice")
         state = self.state(self.gateway, "employees/employees")

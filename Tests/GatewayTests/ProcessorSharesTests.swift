@@ -1,3 +1,4 @@
+import AccountShares
 import AdapterKit
 import Foundation
 import Synchronization

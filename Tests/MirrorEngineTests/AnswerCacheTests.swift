@@ -35,6 +35,39 @@ import Testing
         #expect(ended.answer?.1.seconds == 2)
     }
 
+    @Test func `calls of one account leave room for another, until they have ended`() {
+        var cache = cache()
+        let (alice, bob) = (CallerIdentity.account("alice"), CallerIdentity.account("bob"))
+        var begun: [String] = []
+        for number in 0..<1_000 {
+            let asked = cache.ask(Self.key("a\(number)"), UInt64(number), for: alice, at: Self.at(0))
+            if isWaiting(asked, begins: true) { begun.append("a\(number)") }
+            cache.leave(UInt64(number), of: Self.key("a\(number)"))
+        }
+        #expect(begun.count == Cache.mostCalls / 2)
+        for number in 0..<200 {
+            #expect(
+                isWaiting(
+                    cache.ask(Self.key("b\(number)"), UInt64(2_000 + number), for: bob, at: Self.at(0)), begins: true))
+        }
+        for input in begun { _ = cache.end(Self.key(input), .failed(detail: "late"), at: Self.at(1)) }
+        #expect(isWaiting(cache.ask(Self.key("c"), 3_000, for: alice, at: Self.at(1)), begins: true))
+    }
+
+    @Test func `the answers of the account that has most go first`() {
+        var cache = cache { $0.keptAnswers = 8 }
+        func keep(_ input: String, _ account: CallerIdentity) {
+            _ = cache.ask(Self.key(input), 1, for: account, at: Self.at(0))
+            _ = cache.end(Self.key(input), .answered("x", bytes: 1), at: Self.at(0))
+        }
+        keep("b1", .account("bob"))
+        keep("b2", .account("bob"))
+        for number in 0..<20 { keep("a\(number)", .account("alice")) }
+        #expect(cache.fresh(Self.key("b1"), at: Self.at(1)) != nil)
+        #expect(cache.fresh(Self.key("b2"), at: Self.at(1)) != nil)
+        #expect(cache.count <= 8)
+    }
+
     @Test func `a fresh answer is used again, and an older one asked for`() {
         var cache = cache()
         let key = Self.key("a")
@@ -179,7 +212,9 @@ import Testing
         var cache = cache()
         _ = cache.ask(Self.key("kept"), 1, at: Self.at(0))
         _ = cache.end(Self.key("kept"), .answered("x", bytes: 1), at: Self.at(0))
-        for number in 0..<Cache.mostCalls { _ = cache.ask(Self.key("k\(number)"), 1, at: Self.at(100)) }
+        for number in 0..<Cache.mostCalls {
+            _ = cache.ask(Self.key("k\(number)"), 1, for: .account("\(number)"), at: Self.at(100))
+        }
         guard case .overloaded = cache.ask(Self.key("more"), 2, at: Self.at(100)) else {
             Issue.record("another call was begun")
             return

@@ -16,6 +16,8 @@ private final class CallerFixture: Sendable {
     /// Holds back the system's answers while it is locked.
     let gate = Mutex<CheckedContinuation<Void, Never>?>(nil)
     let holdsBack = Mutex(false)
+    /// Whose answers do not come.
+    let holdsBackCaller = Mutex<String?>(nil)
 
     init(settings: MirrorSettings = MirrorSettings(waitFor: .seconds(60))) async throws {
         store = MemoryStore(clock: clock)
@@ -47,6 +49,7 @@ private final class CallerFixture: Sendable {
         if holdsBack.withLock({ $0 }) {
             await withCheckedContinuation { caller in gate.withLock { $0 = caller } }
         }
+        while holdsBackCaller.withLock({ $0 == name }) { try await Task.sleep(for: .milliseconds(1)) }
         guard let rows = answers.withLock({ $0[name] }) else { throw PorticoError(.accessDenied, "No.") }
         return MirrorPage(rows)
     }
@@ -156,6 +159,68 @@ private final class CallerFixture: Sendable {
         }
         #expect(try await fixture.count() == 1)
         try await fixture.withMirror { _ in try await fixture.isEmpty() }
+    }
+
+    @Test func `a credential reads what was fetched with its own roles, and no other of the account`() async throws {
+        let fixture = try await CallerFixture()
+        let wide = Principal(kind: .user, id: "1", name: "alice", roles: ["hr", "member"])
+        let narrow = Principal(kind: .program, id: "1", name: "alice", roles: ["member"])
+        let bare = Principal(kind: .program, id: "1", name: "alice")
+        try await fixture.withMirror { mirror in
+            fixture.tell(wide, ["a", "b"])
+            _ = try await mirror.read(for: wide, signIn: "session")
+            #expect(try await fixture.seen(by: wide) == ["a of alice", "b of alice"])
+            #expect(try await fixture.seen(by: narrow) == [])
+            fixture.tell(narrow, ["a"])
+            _ = try await mirror.read(for: narrow, signIn: "key")
+            #expect(try await fixture.seen(by: narrow) == ["a of alice"])
+            #expect(try await fixture.seen(by: wide) == ["a of alice", "b of alice"])
+            #expect(try await fixture.seen(by: bare) == [])
+            #expect(mirror.callers == 1)
+            mirror.forget("session")
+            while try await fixture.count() > 1 { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(try await fixture.seen(by: narrow) == ["a of alice"])
+        }
+    }
+
+    @Test func `what the other system says of roles does not count`() async throws {
+        let fixture = try await CallerFixture()
+        let narrow = Principal(kind: .program, id: "1", name: "alice", roles: ["member"])
+        fixture.answers.withLock { $0["alice"] = [["id": "a", "name": "a", "age": 1, "porticoRoles": "hr member"]] }
+        try await fixture.withMirror { mirror in
+            _ = try await mirror.read(for: narrow, signIn: "key")
+            #expect(try await fixture.seen(by: narrow) == ["a"])
+            #expect(
+                try await fixture.seen(by: Principal(kind: .user, id: "1", name: "alice", roles: ["hr", "member"]))
+                    == [])
+        }
+    }
+
+    @Test func `sixty keys of one account do not hold up the rows of another`() async throws {
+        let fixture = try await CallerFixture()
+        fixture.tell(alice, ["a"])
+        fixture.tell(bob, ["b"])
+        try await fixture.withMirror { mirror in
+            fixture.holdsBackCaller.withLock { $0 = "alice" }
+            await withTaskGroup(of: Void.self) { group in
+                for key in 0..<60 {
+                    group.addTask {
+                        await CallerIdentity.$current.withValue(.account("alice")) {
+                            _ = try? await mirror.read(for: alice, signIn: "key\(key)")
+                        }
+                    }
+                }
+                while !Task.isCancelled, fixture.asked.withLock({ $0.count }) < 7 { await Task.yield() }
+                _ = await CallerIdentity.$current.withValue(.account("bob")) {
+                    try? await mirror.read(for: bob, signIn: "b1")
+                }
+                #expect(fixture.asked.withLock { $0 } == Array(repeating: "alice", count: 7) + ["bob"])
+                fixture.holdsBackCaller.withLock { $0 = nil }
+                group.cancelAll()
+            }
+            let seen = try await fixture.seen(by: bob)
+            #expect(seen == ["b of bob"])
+        }
     }
 
     @Test func `callers and rows are bounded`() async throws {

@@ -137,6 +137,36 @@ import UpstreamStandIn
         }
     }
 
+    @Test func `each sign-in with each set of roles has a token of its own, until something of the account ends`()
+        async throws
+    {
+        let credentials = Credentials { url in
+            guard let token = url.resolving("token") else { return .none }
+            return .exchange(TokenEndpoint(url: token, clientID: "gate", clientSecret: Self.secret), audience: "hr")
+        }
+        try await withServer(credentials: credentials) { server, upstream async throws in
+            func shown(_ roles: Set<RoleName>, _ signIn: String) async throws -> String? {
+                var context = CallContext(deadline: .now + .seconds(60), requestID: "1")
+                context.signIn = signIn
+                let ann = Principal(kind: .user, id: "ann", name: "ann", roles: roles)
+                let status = try await CallContext.$current.withValue(context) {
+                    try await page(upstream, for: ann).status
+                }
+                #expect(status == 200)
+                return server.requests.last?["Authorization"]
+            }
+            #expect(try await shown(["hr"], "s1") == "Bearer t1")
+            #expect(try await shown([], "key") == "Bearer t2")
+            #expect(try await shown([], "s1") == "Bearer t3")
+            #expect(try await shown(["hr"], "s2") == "Bearer t4")
+            #expect(try await shown(["hr"], "s1") == "Bearer t1")
+            upstream.forget("ben")
+            #expect(try await shown(["hr"], "s1") == "Bearer t1")
+            upstream.forget("ann")
+            #expect(try await shown(["hr"], "s1") == "Bearer t5")
+        }
+    }
+
     private struct FixedClock: WallClock {
         func now() -> WireDate { WireDate(secondsSince1970: 1_767_225_600) }
     }

@@ -92,6 +92,43 @@ import UpstreamStandIn
         await server.stop()
     }
 
+    @Test(arguments: [
+        "/caf%E9/7", "/caf%c3%a9", "/a%2Fb%2e%2E/c", "/%zz", "/%", "/a//b/", "/a;b=c,d/(e)'!*$&+@:~", "/?", "/a?",
+        "/a?b=%E9&c=%2B+[d]", "/?/../x", "/a?b?c", "/%00", "/a%0D%0Ab",
+    ])
+    func `the bytes of the target that was checked are sent`(target: String) async throws {
+        let server = try await StandIn { _ in .plain(200, [], "here") }
+        for method in [UpstreamRequest.Method.get, .delete, .post] {
+            var request = UpstreamRequest(method, try address(server.address + target))
+            if method == .post { request.body = Array("whole".utf8) }
+            #expect(await ask(.loopback([server.address]), request).text == "here")
+        }
+        #expect(server.requests.map(\.target) == [target, target, target])
+        #expect(server.requests.allSatisfy { $0["Host"] == "127.0.0.1:\(server.port)" })
+        #expect(server.requests.allSatisfy { $0["portico-request-target"] == nil })
+        await server.stop()
+    }
+
+    @Test func `the target of a redirect is asked for byte by byte`() async throws {
+        let server = try await StandIn { request in
+            request.target == "/old" ? .plain(302, [("Location", "caf%E9/7?a=%E9")]) : .plain(200, [], request.target)
+        }
+        var request = UpstreamRequest(.get, try address(server.address + "/old"))
+        request.redirects = .followed
+        let answer = await ask(.loopback([server.address]), request)
+        #expect(answer.text == "/caf%E9/7?a=%E9")
+        await server.stop()
+    }
+
+    @Test func `no field of a request says where it goes`() async throws {
+        let server = try await StandIn { _ in .plain(200, [], "here") }
+        let request = UpstreamRequest(
+            .get, try address(server.address + "/checked"), fields: ["Portico-Request-Target": "/other"])
+        #expect(await ask(.loopback([server.address]), request).text == "here")
+        #expect(server.requests.map(\.target) == ["/checked"])
+        await server.stop()
+    }
+
     private func origin(_ text: String) throws -> UpstreamOrigin { try address(text).origin }
     private static func page() throws -> UpstreamAddress { try address("https://erp.example.com/page") }
 }

@@ -107,6 +107,34 @@ import UpstreamStandIn
         await server.stop()
     }
 
+    @Test func `calls of one account that hang leave another its turn`() async throws {
+        let server = try await StandIn { $0.path == "/slow" ? .silence : .plain(200) }
+        var settings = UpstreamSettings.loopback([server.address])
+        settings.limits.connections = 4
+        settings.limits.queue = 8
+        let upstream = HTTPUpstream(settings, log: .discarding)
+        let slow = UpstreamRequest(.get, try address(server.address + "/slow"))
+        let quick = UpstreamRequest(.get, try address(server.address + "/quick"))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<40 {
+                group.addTask {
+                    await CallerIdentity.$current.withValue(.account("alice")) { _ = try? await upstream.send(slow) }
+                }
+            }
+            while !Task.isCancelled, upstream.status.active < 3 || upstream.status.waiting < 4 { await Task.yield() }
+            await CallerIdentity.$current.withValue(.account("bob")) {
+                for _ in 0..<20 {
+                    let answer = try? await upstream.send(quick)
+                    #expect(answer?.status == 200)
+                }
+            }
+            #expect(upstream.status.active == 3)
+            group.cancelAll()
+        }
+        await upstream.stop()
+        await server.stop()
+    }
+
     @Test func `the fields of the connection and of the server are not the adapter's to choose`() async throws {
         let server = try await StandIn { _ in .plain(200) }
         let request = UpstreamRequest(

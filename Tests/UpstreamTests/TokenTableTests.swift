@@ -8,46 +8,72 @@ import Testing
 
     @Test func `one fetches and the others wait, then all use the token until shortly before it expires`() throws {
         var table = TokenTable(limit: 10)
-        #expect(step(&table, "", 1, at: 0) == "fetch")
-        #expect(step(&table, "", 2, at: 0) == "wait")
-        #expect(step(&table, "", 3, at: 0) == "wait")
-        let waiting = table.fetched(for: "", .success(try issued("t1", 100)), now: start)
+        #expect(step(&table, .gateway, 1, at: 0) == "fetch")
+        #expect(step(&table, .gateway, 2, at: 0) == "wait")
+        #expect(step(&table, .gateway, 3, at: 0) == "wait")
+        let waiting = table.fetched(for: .gateway, .success(try issued("t1", 100)), now: start)
         #expect(waiting == [2, 3])
-        #expect(step(&table, "", 4, at: 89) == "use t1")
-        #expect(step(&table, "", 5, at: 91) == "fetch")
+        #expect(step(&table, .gateway, 4, at: 89) == "use t1")
+        #expect(step(&table, .gateway, 5, at: 91) == "fetch")
     }
 
     @Test func `who gives up leaves the fetch to the next, and a refusal counts for a moment`() throws {
         var table = TokenTable(limit: 10)
-        #expect(step(&table, "", 1, at: 0) == "fetch")
-        #expect(step(&table, "", 2, at: 0) == "wait")
-        #expect(table.fetched(for: "", nil, now: start) == [2])
-        #expect(step(&table, "", 2, at: 0) == "fetch")
+        #expect(step(&table, .gateway, 1, at: 0) == "fetch")
+        #expect(step(&table, .gateway, 2, at: 0) == "wait")
+        #expect(table.fetched(for: .gateway, nil, now: start) == [2])
+        #expect(step(&table, .gateway, 2, at: 0) == "fetch")
         let refused = UpstreamFailure(.credentialsRefused, of: "hr")
-        #expect(table.fetched(for: "", .failure(refused), now: start).isEmpty)
-        #expect(step(&table, "", 3, at: 0.5) == "fail credentialsRefused")
-        #expect(step(&table, "", 4, at: 1.5) == "fetch")
+        #expect(table.fetched(for: .gateway, .failure(refused), now: start).isEmpty)
+        #expect(step(&table, .gateway, 3, at: 0.5) == "fail credentialsRefused")
+        #expect(step(&table, .gateway, 4, at: 1.5) == "fetch")
     }
 
     @Test func `a token that is refused is fetched anew, a newer one stays`() throws {
         var table = TokenTable(limit: 10)
-        #expect(step(&table, "", 1, at: 0) == "fetch")
-        _ = table.fetched(for: "", .success(try issued("new", 100)), now: start)
-        table.invalidate(Secret("old"), of: "")
-        #expect(step(&table, "", 2, at: 0) == "use new")
-        table.invalidate(Secret("new"), of: "")
-        #expect(step(&table, "", 3, at: 0) == "fetch")
+        #expect(step(&table, .gateway, 1, at: 0) == "fetch")
+        _ = table.fetched(for: .gateway, .success(try issued("new", 100)), now: start)
+        table.invalidate(Secret("old"), of: .gateway)
+        #expect(step(&table, .gateway, 2, at: 0) == "use new")
+        table.invalidate(Secret("new"), of: .gateway)
+        #expect(step(&table, .gateway, 3, at: 0) == "fetch")
     }
 
     @Test func `each caller has a token of its own, and no more are kept than the limit`() throws {
         var table = TokenTable(limit: 3)
         for (index, name) in ["a", "b", "c", "d", "e"].enumerated() {
-            #expect(step(&table, name, 1, at: 0) == "fetch")
-            _ = table.fetched(for: name, .success(try issued(name, Double(100 + index))), now: start)
+            #expect(step(&table, owner(name), 1, at: 0) == "fetch")
+            _ = table.fetched(for: owner(name), .success(try issued(name, Double(100 + index))), now: start)
             #expect(table.count <= 3)
         }
-        #expect(step(&table, "e", 2, at: 0) == "use e")
-        #expect(step(&table, "a", 2, at: 0) == "fetch")
+        #expect(step(&table, owner("e"), 2, at: 0) == "use e")
+        #expect(step(&table, owner("a"), 2, at: 0) == "fetch")
+    }
+
+    @Test func `sign-ins and sets of roles have tokens of their own, and all of an account's go at once`() throws {
+        var table = TokenTable(limit: 10)
+        let owners = [
+            owner("ann", ["hr"], "s1"), owner("ann", [], "s1"), owner("ann", ["hr"], "s2"), owner("ben", ["hr"], "s3"),
+        ]
+        for (index, owner) in owners.enumerated() {
+            #expect(step(&table, owner, 1, at: 0) == "fetch")
+            _ = table.fetched(for: owner, .success(try issued("t\(index)", 600)), now: start)
+        }
+        #expect(owners.map { step(&table, $0, 2, at: 1) } == ["use t0", "use t1", "use t2", "use t3"])
+        table.forget("ann")
+        #expect(owners.map { step(&table, $0, 3, at: 2) } == ["fetch", "fetch", "fetch", "use t3"])
+    }
+
+    @Test func `a token that was on its way when its sign-in ended is not used again`() throws {
+        var table = TokenTable(limit: 10)
+        let ann = owner("ann")
+        #expect(step(&table, ann, 1, at: 0) == "fetch")
+        table.forget("ann")
+        #expect(step(&table, ann, 2, at: 0) == "wait")
+        #expect(table.fetched(for: ann, .success(try issued("old", 600)), now: start) == [2])
+        #expect(step(&table, ann, 2, at: 0) == "fetch")
+        _ = table.fetched(for: ann, .success(try issued("new", 600)), now: start)
+        #expect(step(&table, ann, 3, at: 0) == "use new")
     }
 
     @Test(arguments: [
@@ -69,12 +95,16 @@ import Testing
         #expect(issued.lifetime == .seconds(seconds))
     }
 
+    private func owner(_ name: String, _ roles: Set<RoleName> = [], _ signIn: String = "s") -> TokenOwner {
+        TokenOwner(Principal(kind: .user, id: name, name: name, roles: roles), signIn: signIn)
+    }
+
     private func issued(_ token: String, _ seconds: Double) throws -> IssuedToken {
         try #require(IssuedToken(Array(#"{"access_token":"\#(token)","expires_in":\#(seconds)}"#.utf8)))
     }
 
-    private func step(_ table: inout TokenTable, _ name: String, _ ticket: UInt64, at seconds: Double) -> String {
-        switch table.next(for: name, ticket, now: start + .seconds(seconds)) {
+    private func step(_ table: inout TokenTable, _ owner: TokenOwner, _ ticket: UInt64, at seconds: Double) -> String {
+        switch table.next(for: owner, ticket, now: start + .seconds(seconds)) {
         case .use(let token): "use \(token.reveal())"
         case .fetch: "fetch"
         case .wait: "wait"

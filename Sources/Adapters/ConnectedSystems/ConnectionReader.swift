@@ -543,6 +543,11 @@ private struct ConnectionReader {
             wrong("This is no address relative to the upstream's `url`.", at: location)
             return
         }
+        // The fields are escaped whole, so an escape stands in the text alone.
+        guard sample.hasWholeEscapes else {
+            wrong("An escape in an address is `%` and two hexadecimal digits; a percent sign is `%25`.", at: location)
+            return
+        }
     }
 
     private mutating func template(_ node: SectionNode, _ key: String, _ fields: [FieldMapping]) -> Template? {
@@ -620,6 +625,17 @@ extension Template {
     /// With nothing in place of its fields.
     fileprivate var withoutFields: Template {
         Template(parts: parts.filter { if case .text = $0 { true } else { false } })
+    }
+}
+
+extension String {
+    /// Whether two hexadecimal digits follow every percent sign.
+    fileprivate var hasWholeEscapes: Bool {
+        let pieces = utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst()
+        return pieces.allSatisfy { piece in
+            piece.count >= 2
+                && piece.prefix(2).allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) }
+        }
     }
 }
 

@@ -156,9 +156,11 @@ struct TemplateValues: Sendable {
     let values: WireDictionary
     let mappings: [FieldMapping]
 
-    /// Throws where a value cannot stand there: a list, nothing in a path.
+    /// Throws where a value cannot stand there: a list, nothing in a path, dots that lead to another folder.
     func render(_ template: Template, _ escaping: Escaping = .none) throws(Template.Problem) -> String {
         var text = ""
+        // Segments of a path that have a field, by their numbers.
+        var filled: Set<Int> = []
         for part in template.parts {
             switch part {
             case .text(let literal): text += literal
@@ -168,12 +170,20 @@ struct TemplateValues: Sendable {
                 case .none: text += value
                 case .xml: text += value.xmlEscaped
                 case .path:
-                    // A server takes these for its folders.
-                    guard !value.isEmpty, value != ".", value != ".." else {
+                    guard !value.isEmpty else {
                         throw Template.Problem("The field \(name) cannot stand in an address.")
                     }
+                    filled.insert(text.utf8.count { $0 == UInt8(ascii: "/") })
                     text += value.percentEncoded
                 }
+            }
+        }
+        // A server takes `.` and `..` for its folders, also where several fields make them.
+        let segments = text.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
+        for number in filled where number < segments.count {
+            let segment = segments[number].lowercased().replacing("%2e", with: ".")
+            guard segment != ".", segment != ".." else {
+                throw Template.Problem("Fields cannot make a segment of an address `.` or `..`.")
             }
         }
         return text

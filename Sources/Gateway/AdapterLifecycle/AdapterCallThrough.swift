@@ -35,8 +35,7 @@ final class AnswerOwners: Sendable {
 
     /// The name of a sign-in, which is watched from now on. Throws `auth.required` where it has ended.
     func owner(_ authentication: Authentication, watchedBy credentials: CredentialWatch) async throws -> String {
-        let part = authentication.session?.text ?? authentication.apiKey?.text ?? authentication.method.rawValue
-        let owner = "\(authentication.account.text)/\(part)"
+        let owner = authentication.signIn
         guard !holds.withLock({ $0[owner] != nil }) else { return owner }
         let watched = Watched()
         let hold = try await credentials.watch(authentication) { [weak self] in

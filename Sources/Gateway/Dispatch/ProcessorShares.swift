@@ -1,7 +1,7 @@
+import AccountShares
 import AdapterKit
 import Dispatch
 import Foundation
-import NIOCore
 import Synchronization
 
 /// Runs the tasks of requests on a few threads, with turns by account: the executors' side of ``AccountTurns``.
@@ -87,59 +87,4 @@ final class AccountExecutor: TaskExecutor {
     }
 
     func enqueue(_ job: consuming ExecutorJob) { shares.enqueue(UnownedJob(job), on: self) }
-}
-
-/// Which account's job runs next: the accounts that have any take turns, the jobs of one keep their order. A pure policy.
-struct AccountTurns<Job> {
-    private struct Account {
-        var waiting: CircularBuffer<Job>
-        var running = 0
-    }
-
-    /// Jobs of one account that run at once.
-    let perAccount: Int
-    private var accounts: [CallerIdentity: Account] = [:]
-    /// Accounts that have a job waiting and may have one more run, in the order of their turns.
-    private var ring = CircularBuffer<CallerIdentity>()
-
-    init(perAccount: Int) {
-        self.perAccount = perAccount
-    }
-
-    /// Whether ``next()`` would return a job.
-    var hasNext: Bool { !ring.isEmpty }
-
-    /// No job waits or runs.
-    var isEmpty: Bool { accounts.isEmpty }
-
-    mutating func append(_ job: Job, for name: CallerIdentity) {
-        let takesTurn = { (account: inout Account) in
-            account.waiting.append(job)
-            return account.waiting.count == 1 && account.running < perAccount
-        }(&accounts[name, default: Account(waiting: CircularBuffer(initialCapacity: 1))])
-        if takesTurn { ring.append(name) }
-    }
-
-    /// The job that runs now. ``ended(for:)`` is to be called after it.
-    mutating func next() -> Job? {
-        guard let name = ring.popFirst() else { return nil }
-        let (job, takesTurn) = { (account: inout Account?) -> (Job?, Bool) in
-            let job = account?.waiting.popFirst()
-            account?.running += 1
-            return (job, account.map { !$0.waiting.isEmpty && $0.running < perAccount } ?? false)
-        }(&accounts[name])
-        if takesTurn { ring.append(name) }
-        return job
-    }
-
-    mutating func ended(for name: CallerIdentity) {
-        let takesTurn = { (account: inout Account?) -> Bool in
-            guard var left = account else { return false }
-            let wasFull = left.running == perAccount
-            left.running -= 1
-            account = left.running == 0 && left.waiting.isEmpty ? nil : left
-            return wasFull && !left.waiting.isEmpty
-        }(&accounts[name])
-        if takesTurn { ring.append(name) }
-    }
 }

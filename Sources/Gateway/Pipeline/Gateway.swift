@@ -272,7 +272,7 @@ public final class Gateway: Sendable {
             try await RequestTimeline.measure(.queue, "queue") { try await services.quotas.wait(for: place) }
             defer { services.quotas.leave(place) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
-                try await CallContext.$current.withValue(CallContext(request)) {
+                try await CallContext.$current.withValue(CallContext(request, of: caller)) {
                     let age = try await self.age(of: admitted)
                     return (try await admitted.endpoint.respond(to: admitted.request), age)
                 }
@@ -477,11 +477,12 @@ extension PorticoError {
 }
 
 extension CallContext {
-    init(_ request: GatewayRequest) {
+    init(_ request: GatewayRequest, of caller: Caller) {
         self.init(
             deadline: request.deadline, requestID: request.id,
             traceParent: request.place?.own.text ?? request.headers[.traceParent],
             traceState: request.place.map(\.state) ?? request.headers[.traceState])
+        signIn = caller.authentication?.signIn
     }
 }
 

@@ -24,6 +24,7 @@ public struct PortalCalls: Sendable {
         guard let account = AccountID(principal.id), var kept = provider.signIns.kept(for: account) else {
             throw Self.signInNeeded
         }
+        try await checkReach(of: principal, account)
         var call = PortalCall(request, provider.settings)
         var step = call.begin(hasToken: kept.pair.token != nil)
         while true {
@@ -39,6 +40,15 @@ public struct PortalCalls: Sendable {
                 step = call.renewed(hasToken: kept.pair.token != nil)
             case .deliver, .signedOut: throw Self.signInNeeded
             }
+        }
+    }
+
+    /// The portal's session reaches as far as the person does, so a key with fewer roles has no call there.
+    private func checkReach(of principal: Principal, _ account: AccountID) async throws {
+        guard principal.kind == .program else { return }
+        let roles = try await provider.context.accounts.account(account)?.roles ?? []
+        guard principal.roles.isSuperset(of: roles) else {
+            throw PorticoError(.loginRequired, "This needs a login: the API key has not all roles of its account.")
         }
     }
 

@@ -21,14 +21,14 @@ struct AccessTokens: Sendable {
     }
 
     /// About an account, for another system. Its type and its audience keep it from being taken for an access token.
-    func issueSubject(_ account: Account, audience: String, with key: KeyRing.Member, at now: WireDate) async throws
-        -> Secret
-    {
+    func issueSubject(
+        _ account: Account, roles: Set<RoleName>, audience: String, with key: KeyRing.Member, at now: WireDate
+    ) async throws -> Secret {
         let issued = UnixTime(now).wholeSeconds
         let claims = AccessTokenClaims(
             iss: settings.issuer, aud: Audience(audience), sub: account.id.text, sid: "",
             jti: Base64URL.encode(randomness.bytes(16)), iat: issued, nbf: issued, exp: issued + 60,
-            roles: account.roles.map(\.text).sorted())
+            roles: roles.map(\.text).sorted())
         var header = JWTHeader()
         header.typ = "JWT"
         header.kid = key.key.id.text

@@ -20,6 +20,9 @@ public struct Authentication: Sendable, Hashable {
     public let scope: CredentialScope
     /// When the credential ends by itself; nil: never.
     public let expires: WireDate?
+    /// Names the sign-in as far as it reaches: what is kept for it is under this name. Another one once its roles or its
+    /// account's password are others.
+    public let signIn: String
     /// Of the account when this was verified.
     let credentialVersion: Int64
 
@@ -35,6 +38,8 @@ public struct Authentication: Sendable, Hashable {
         self.apiKey = apiKey
         self.scope = scope
         self.expires = expires
+        let credential = session?.text ?? apiKey?.text ?? method.rawValue
+        signIn = "\(account.id.text)/\(credential)/\(account.credentialVersion)/\(principal.roleList)"
     }
 }
 

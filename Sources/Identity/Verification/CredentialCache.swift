@@ -183,7 +183,7 @@ extension VerifiedCredentials {
     }
 }
 
-/// Notifies live streams when their credential is revoked.
+/// Notifies live streams when their credential is revoked, and who keeps things in accounts' names.
 final class Revocations: Sendable {
     private struct Watcher {
         let authentication: Authentication
@@ -193,9 +193,15 @@ final class Revocations: Sendable {
     private struct State {
         var watchers: [AccountID: [UInt64: Watcher]] = [:]
         var lastNumber: UInt64 = 0
+        var observers: [@Sendable (AccountID) -> Void] = []
     }
 
     private let state = Mutex(State())
+
+    /// `revoked` is called whenever a credential of an account may be, for good.
+    func observe(_ revoked: @escaping @Sendable (AccountID) -> Void) {
+        state.withLock { $0.observers.append(revoked) }
+    }
 
     /// Returns when the credential is revoked, when the task is cancelled, or at once where `holds` says that it has
     /// been already: it is asked after the watch has begun, so nothing slips in between.
@@ -215,9 +221,10 @@ final class Revocations: Sendable {
 
     /// Those who wait are woken after the lock is gone.
     func revoke(_ account: AccountID, where matches: (Authentication) -> Bool) {
-        let affected = state.withLock { state in
-            (state.watchers[account] ?? [:]).values.filter { matches($0.authentication) }
+        let (affected, observers) = state.withLock { state in
+            ((state.watchers[account] ?? [:]).values.filter { matches($0.authentication) }, state.observers)
         }
+        for observer in observers { observer(account) }
         for watcher in affected { watcher.revoked() }
     }
 

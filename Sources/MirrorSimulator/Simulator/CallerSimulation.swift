@@ -199,13 +199,14 @@ public actor CallerSimulation {
             // One fetch for all callers who wait at once.
             let waiting = sabotage == .sharedFetch ? fetches.first { $0.person != fetch.person }?.person : nil
             let person = waiting ?? fetch.person
-            var snapshot = try CallerRows.Snapshot(stored, limits: .init(count: 4, rows: 100), at: clock.now())
+            var snapshot = try CallerRows.Snapshot(
+                stored, of: owner(person), limits: .init(count: 4, rows: 100), at: clock.now())
             try snapshot.add(
                 answer.sorted { $0.key < $1.key }.map { ["id": .string($0.key), "name": .string($0.value)] })
             if sabotage != .lateness || signIns[fetch.person]?.contains(fetch.signIn) ?? false {
                 signInsWithRows[person, default: []].insert(fetch.signIn)
             }
-            try await stored.store(snapshot, of: person)
+            try await stored.store(snapshot)
             trace.add("rows of \(person) are stored: \(answer.count)")
             fetch.stage = .ended(.answered("", bytes: 0))
         case .ended(let outcome):
@@ -221,7 +222,7 @@ public actor CallerSimulation {
     private func clearAway() async throws {
         guard sabotage != .keeping else { return }
         for person in signInsWithRows.keys.sorted() where !isHeld(person) {
-            while try await stored.remove(person, atMost: 2, unless: { false }) {}
+            while try await stored.remove(owner(person), atMost: 2, unless: { false }) {}
             signInsWithRows[person] = nil
             counts.count("cleared away")
         }
@@ -236,6 +237,8 @@ public actor CallerSimulation {
         fetches = []
         if sabotage != .inheritance { try await stored.removeAll() }
     }
+
+    private func owner(_ person: String) -> RowOwner { RowOwner(principal(person)) }
 
     private func principal(_ person: String) -> Principal { Principal(kind: .user, id: "id-\(person)", name: person) }
 

@@ -11,8 +11,25 @@ public protocol MirrorStore: Store {
 public enum MirrorStateField {
     /// When the other system had the state that the records have: a date.
     public static let asOf = "asOf"
-    /// Of rows that belong to single callers: when the other system had them, a date by account name.
+    /// Of rows that belong to single callers: when the other system had them, a date by ``RowOwner/text``.
     public static let callers = "callers"
+}
+
+/// To whom a row belongs that was fetched in a caller's name: an account with a set of its roles.
+public struct RowOwner: Sendable, Hashable {
+    /// The account's.
+    public let name: String
+    /// ``Principal/roleList``.
+    public let roles: String
+
+    /// The caller's account, with the roles that the credential has.
+    public init(_ caller: Principal) {
+        name = caller.name
+        roles = caller.roleList
+    }
+
+    /// As it is stored: no role has a slash.
+    public var text: String { "\(roles)/\(name)" }
 }
 
 /// A snapshot of a collection that comes piece by piece, compared by key with the records that are there.

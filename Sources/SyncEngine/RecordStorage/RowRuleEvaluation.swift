@@ -13,7 +13,7 @@ extension RowRule {
         case .owner(let field): return values.text(field)?.hasSameBytes(as: principal.name) ?? false
         case .sharedWith(let field): return values.list(field).contains(.string(principal.name))
         case .attributeEquals(let field, let attribute):
-            guard let wanted = principal.attributes[attribute] else { return false }
+            guard let wanted = principal.attribute(attribute) else { return false }
             return values.text(field)?.hasSameBytes(as: wanted) ?? false
         case .signedIn: return !principal.isAnonymous
         case .hasRole(let role): return principal.roles.contains(role)

@@ -94,7 +94,7 @@ extension PullPageBuilder {
     private func asOf(_ scope: SyncScope?) throws -> WireDate? {
         guard let scope, scope.collection.isMirror else { return nil }
         let state = try snapshot.mirrorState(of: scope.collection.id)
-        let own = state?[MirrorStateField.callers]?[scope.principal.name]
+        let own = state?[MirrorStateField.callers]?[RowOwner(scope.principal).text]
         return (own ?? state?[MirrorStateField.asOf])?.dateValue
     }
 

@@ -1,5 +1,7 @@
-/// Which calls go to a worker: those under way are bounded, and so are those that wait while it restarts. A state machine;
-/// ``WorkerCalls`` executes it under a lock.
+import AdapterKit
+
+/// Which calls go to a worker: those under way are bounded, and so are those that wait while it restarts. One account has all
+/// but one of either at most. A state machine; ``WorkerCalls`` executes it under a lock.
 struct CallAdmission<Session, Waiter> {
     enum Refusal: Error, Equatable {
         /// Too many are under way, or wait.
@@ -22,7 +24,8 @@ struct CallAdmission<Session, Waiter> {
     }
 
     private(set) var inFlight = 0
-    private var waiters: [UInt64: Waiter] = [:]
+    private var inFlightOfAccounts: [CallerIdentity: Int] = [:]
+    private var waiters: [UInt64: (waiter: Waiter, account: CallerIdentity)] = [:]
     private var state = State.refused("It has not started.")
     private var lastTicket: UInt64 = 0
     private let limits: CallLimits
@@ -33,13 +36,15 @@ struct CallAdmission<Session, Waiter> {
 
     var queued: Int { waiters.count }
 
-    mutating func enter() -> Outcome {
+    mutating func enter(for account: CallerIdentity) -> Outcome {
         switch state {
         case .open(let session, let attempt):
-            guard inFlight < limits.inFlight else { return .refuse(.overloaded) }
+            let own = inFlightOfAccounts[account, default: 0]
+            guard inFlight < limits.inFlight, own < max(1, limits.inFlight - 1) else { return .refuse(.overloaded) }
             inFlight += 1
+            inFlightOfAccounts[account] = own + 1
             return .begin(session, attempt: attempt)
-        case .held: return waiters.count < limits.queued ? .wait : .refuse(.overloaded)
+        case .held: return hasPlace(account) ? .wait : .refuse(.overloaded)
         case .refused(let reason): return .refuse(.unavailable(reason))
         }
     }
@@ -51,17 +56,26 @@ struct CallAdmission<Session, Waiter> {
     }
 
     /// False where there is nothing to wait for, or no capacity: the call enters again, and learns it.
-    mutating func wait(_ waiter: Waiter, _ ticket: UInt64) -> Bool {
-        guard case .held = state, waiters.count < limits.queued else { return false }
-        waiters[ticket] = waiter
+    mutating func wait(_ waiter: Waiter, _ ticket: UInt64, for account: CallerIdentity) -> Bool {
+        guard case .held = state, hasPlace(account) else { return false }
+        waiters[ticket] = (waiter, account)
         return true
     }
 
-    /// The waiter, where it still waits.
-    mutating func leaveQueue(_ ticket: UInt64) -> Waiter? { waiters.removeValue(forKey: ticket) }
+    private func hasPlace(_ account: CallerIdentity) -> Bool {
+        waiters.count < limits.queued
+            && waiters.values.count { $0.account == account } < max(1, limits.queued - 1)
+    }
 
-    /// A call that had begun has ended.
-    mutating func leave() { inFlight -= 1 }
+    /// The waiter, where it still waits.
+    mutating func leaveQueue(_ ticket: UInt64) -> Waiter? { waiters.removeValue(forKey: ticket)?.waiter }
+
+    /// A call of the account that had begun has ended.
+    mutating func leave(_ account: CallerIdentity) {
+        inFlight -= 1
+        let own = inFlightOfAccounts[account, default: 0]
+        inFlightOfAccounts[account] = own > 1 ? own - 1 : nil
+    }
 
     /// Calls go to this session. Returns those that waited, in no order: they enter again.
     mutating func open(_ session: Session, attempt: Int) -> [Waiter] {
@@ -85,15 +99,15 @@ struct CallAdmission<Session, Waiter> {
 
     private mutating func takeWaiters() -> [Waiter] {
         defer { waiters = [:] }
-        return Array(waiters.values)
+        return waiters.values.map(\.waiter)
     }
 }
 
 /// Bounds of a worker's calls.
 public struct CallLimits: Sendable, Equatable {
-    /// Calls that a worker has at once; more are refused with 503.
+    /// Calls that a worker has at once, of one account all but one; more are refused with 503.
     public var inFlight: Int
-    /// Calls that wait for a worker that restarts; more are refused with 503.
+    /// Calls that wait for a worker that restarts, of one account all but one; more are refused with 503.
     public var queued: Int
     /// How long they wait at most.
     public var queueTimeout: Duration

@@ -107,7 +107,7 @@ final class WorkerCalls: Sendable {
         var isOver = ContinuousClock.now.advanced(by: queueTimeout)
         if let deadline { isOver = min(isOver, deadline) }
         while true {
-            switch state.withLock({ $0.admission.enter() }) {
+            switch state.withLock({ $0.admission.enter(for: .current) }) {
             case .begin(let session, let attempt): return (session, attempt)
             case .refuse(.overloaded):
                 throw PorticoError(.overloaded, "The adapter has too many calls at the moment.", retryAfter: 1)
@@ -137,7 +137,7 @@ final class WorkerCalls: Sendable {
             }
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
-                    let waits = state.withLock { $0.admission.wait(continuation, ticket) }
+                    let waits = state.withLock { $0.admission.wait(continuation, ticket, for: .current) }
                     guard waits else { return continuation.resume() }
                     // What ends the wait may have happened before it began.
                     if Task.isCancelled || ContinuousClock.now >= time { endWait(ticket) }
@@ -162,7 +162,7 @@ final class WorkerCalls: Sendable {
 
     private func leave(_ end: CallEnd) {
         let drained = state.withLock { state in
-            state.admission.leave()
+            state.admission.leave(.current)
             switch end {
             case .answered: state.stall = nil
             case .expired:

@@ -28,6 +28,8 @@ final class HostUpstreams: Sendable {
         let transport: HTTPUpstream
         /// With its credentials.
         let authorized: any Upstream
+        /// What has its tokens; nil: a portal's cookies are its credentials.
+        let tokens: AuthorizedUpstream?
     }
 
     /// Upstreams of another configuration, before they are used.
@@ -57,18 +59,25 @@ final class HostUpstreams: Sendable {
             running[name] = try Self.running(plan, try transports.transport(name), identity, log)
         }
         state = Mutex(State(running: running, references: running.mapValues { ReplaceableUpstream($0.authorized) }))
+        identity.observeRevocations { [weak self] account in self?.forgetTokens(of: account) }
+    }
+
+    private func forgetTokens(of account: String) {
+        for running in state.withLock({ $0.running }).values { running.tokens?.forget(account) }
     }
 
     private static func running(
         _ plan: UpstreamPlan, _ transport: HTTPUpstream, _ identity: Identity, _ log: Log
     ) throws -> Running {
         var authorized: any Upstream
+        var tokens: AuthorizedUpstream?
         switch plan.credentials {
         case .own(let credentials):
             let audience = credentials.tokenURL?.description ?? ""
-            authorized = AuthorizedUpstream(transport, credentials, clock: SystemClock()) {
+            let own = AuthorizedUpstream(transport, credentials, clock: SystemClock()) {
                 try await identity.subjectToken(about: $0, audience: audience)
             }
+            (authorized, tokens) = (own, own)
         case .portal(let provider):
             // That the portal is configured was checked.
             authorized = identity.upstream(transport, behind: provider)
@@ -79,7 +88,7 @@ final class HostUpstreams: Sendable {
                 ["upstream": .text(plan.settings.name.text)])
             authorized = RecordReplayUpstream(authorized, plan.source, plan.chaos, log: log)
         }
-        return Running(plan: plan, transport: transport, authorized: authorized)
+        return Running(plan: plan, transport: transport, authorized: authorized, tokens: tokens)
     }
 
     /// With their credentials.

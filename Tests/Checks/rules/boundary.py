@@ -67,6 +67,7 @@ _STAYING = {
 # Properties that are in no message.
 _LEFT_OUT = {
     "AdapterContext.serviceOperations": "code of other adapters, which a worker does not reach",
+    "CallContext.signIn": "the host's own name of a sign-in, which an adapter has no use for",
     "AdapterDeclaration.rules": "code, which crosses as questions; `declare` says whether there is some",
     "Call.log": "the worker's own, whose messages are events",
     "MirrorSource.callerKey": "the host sets it when it reads the declaration",

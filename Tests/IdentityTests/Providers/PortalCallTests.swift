@@ -47,6 +47,23 @@ import UpstreamStandIn
         }
     }
 
+    @Test func `a key that has not all roles of its account has no call there`() async throws {
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication
+            let admin = fixture.identity.administration
+            try await admin.setRoles(["hr", "member"], of: person.account, by: .system)
+            for (roles, reaches) in [(nil, true), (["hr", "member"], true), (["member"], false), ([], false)]
+                as [(Set<RoleName>?, Bool)]
+            {
+                let (_, credential) = try await admin.createAPIKey(
+                    for: person.account, title: "k", roles: roles, by: .system)
+                let key = try #require(try await fixture.identity.authentication(bearer: credential)).principal
+                let found = await code { _ = try await calls(fixture).send(try reading(portal), as: key) }
+                #expect(found == (reaches ? nil : .loginRequired))
+            }
+        }
+    }
+
     @Test func `a write fetches the token once and brings it along with its cookies`() async throws {
         try await withPortal { portal, fixture in
             let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal

@@ -52,7 +52,7 @@ extension RowRule {
         case .owner(let field): .compare(field, .equal, .string(principal.name))
         case .sharedWith(let field): .listContains(field, .string(principal.name))
         case .attributeEquals(let field, let attribute):
-            principal.attributes[attribute].map { .compare(field, .equal, .string($0)) } ?? .never
+            principal.attribute(attribute).map { .compare(field, .equal, .string($0)) } ?? .never
         case .signedIn: principal.isAnonymous ? .never : nil
         case .fieldIsOneOf(let field, let values): .oneOf(field, values)
         case .hasRole(let role): principal.roles.contains(role) ? nil : .never

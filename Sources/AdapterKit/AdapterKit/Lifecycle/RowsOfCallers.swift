@@ -4,11 +4,14 @@ public enum CallerRowField {
     public static let id: FieldName = "porticoID"
     /// The account name of the caller to whom the row belongs.
     public static let caller: FieldName = "porticoCaller"
+    /// The caller's roles when the row was fetched (``Principal/roleList``): a credential with fewer, or with others, does not
+    /// read it.
+    public static let roles: FieldName = "porticoRoles"
 }
 
 extension AdapterDeclaration {
     /// The same adapter in front of systems that are called in their callers' names: every row of a mirror of those
-    /// `upstreams` belongs to the caller in whose name it was fetched.
+    /// `upstreams` belongs to the caller in whose name it was fetched, with the roles that the call had.
     ///
     /// The entity gets the fields of ``CallerRowField``; its own key becomes an ordinary field
     /// (``MirrorSource/callerKey``). No other caller reads such a row, and no caller writes one. Throws
@@ -43,7 +46,7 @@ extension AdapterDeclaration {
             throw ConfigurationProblem(
                 "write", "\(reason): the rows belong to single callers and are not changed here.")
         }
-        let added = [CallerRowField.id, CallerRowField.caller]
+        let added = [CallerRowField.id, CallerRowField.caller, CallerRowField.roles]
         let isReferredTo = entities.contains { $0.references.contains { $0.entity == entity.name } }
         guard source.reading == .snapshot, entity.references.isEmpty, !isReferredTo,
             !entity.fields.contains(where: { added.contains($0.name) })
@@ -63,11 +66,18 @@ extension Entity {
                 Field(
                     CallerRowField.caller, .string, source: .creator,
                     summary: "The account to which the row belongs."),
+                Field(
+                    CallerRowField.roles, .string, isNullable: true, source: .callerOnCreate,
+                    summary: "The roles with which the row was fetched."),
             ] + fields,
             // Several callers may have the same row.
             indexes: [Index([CallerRowField.caller, key.field])] + indexes.map { Index($0.fields) },
             searchFields: searchFields, attachments: attachments, historyFields: historyFields,
-            rows: RowRules(read: .all([rows.read, .owner(CallerRowField.caller)]), write: .nobody), readers: readers,
+            rows: RowRules(
+                read: .all([
+                    rows.read, .owner(CallerRowField.caller),
+                    .attributeEquals(CallerRowField.roles, attribute: Principal.roleListAttribute),
+                ]), write: .nobody), readers: readers,
             writers: .roles([]), conflictPolicy: .reject, exposure: exposure)
     }
 }

@@ -106,6 +106,9 @@ public struct CallContext: Sendable {
     public var traceParent: String?
     /// `tracestate` as the caller sent it; nil: none.
     public var traceState: String?
+    /// The sign-in with which the caller asks, to which what other systems give in the caller's name belongs; nil: none. It
+    /// stays in the gateway's process.
+    public var signIn: String?
 
     /// Creates a context with these values.
     public init(

@@ -50,6 +50,20 @@ public struct Principal: Sendable, Hashable {
     public var isAnonymous: Bool { kind == .anonymous }
 }
 
+extension Principal {
+    /// The name by which a row rule compares a field with ``roleList``. No account's attribute has it.
+    public static let roleListAttribute = "portico.roles"
+
+    /// All roles, sorted, with a space between two.
+    public var roleList: String { roles.map(\.text).sorted().joined(separator: " ") }
+
+    /// What a row rule compares with an attribute; nil: the caller has none of that name.
+    public func attribute(_ name: String) -> String? {
+        guard name == Self.roleListAttribute else { return attributes[name] }
+        return isAnonymous ? nil : roleList
+    }
+}
+
 /// Whose share of what is scarce a piece of work uses: a signed-in caller by its name, an anonymous one by its network
 /// address, an adapter's program for what it does on its own behalf, the gateway itself.
 ///
