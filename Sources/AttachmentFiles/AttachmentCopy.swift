@@ -77,36 +77,46 @@ struct AttachmentCopy {
     }
 }
 
-/// Brings a backup's attachments back, in two steps as the store's are: they are copied beside those that are there and
-/// checked at once, and join them when the gateway starts next. Nothing is replaced: equal names are equal bytes.
+/// Brings a backup's attachments back, in steps as the store's: they are copied beside those that are there and checked, are accepted
+/// with the store that names them, and join the others when the gateway starts next. Nothing is replaced: equal names are equal
+/// bytes.
 public struct AttachmentRestore {
     private let directory: URL
+    private let copied: URL
     private let prepared: URL
 
     /// `directory`: where ``AttachmentFiles`` keeps them.
     public init(into directory: URL) {
         self.directory = directory
+        copied = directory.appending(path: "restoring")
         prepared = directory.appending(path: "restored")
     }
 
-    /// A backup without attachments is one of a store that had none. Throws ``PorticoError``, for one that is damaged
-    /// unless the backup's reader tolerates that.
-    public func prepare(from backup: BackupFolder) throws -> AttachmentCopies {
+    /// Copies them. A backup without attachments is one of a store that had none. Throws ``PorticoError``, for one that is damaged
+    /// unless the backup's reader tolerates that; nothing is left of it then.
+    public func copy(from backup: BackupFolder) throws -> AttachmentCopies {
         try asStoreErrors {
             try directory.makeDirectory()
-            let unfinished = directory.appending(path: "restoring")
-            try? FileManager.default.removeItem(at: unfinished)
-            let copies = try AttachmentCopy(into: unfinished).run(backup)
-            try cancel()
-            try DurableFiles.move(unfinished.path, to: prepared.path)
-            return copies
+            try discard()
+            do { return try AttachmentCopy(into: copied).run(backup) } catch {
+                try? discard()
+                throw error
+            }
         }
     }
 
-    /// Takes back what was prepared.
-    public func cancel() throws {
-        guard FileManager.default.fileExists(atPath: prepared.path) else { return }
-        try FileManager.default.removeItem(at: prepared)
+    /// Has what was copied join those that are there at the next start, in the place of what an earlier restore has prepared.
+    public func accept() throws {
+        try asStoreErrors {
+            try? FileManager.default.removeItem(at: prepared)
+            try DurableFiles.move(copied.path, to: prepared.path)
+        }
+    }
+
+    /// Removes what was copied and not accepted.
+    public func discard() throws {
+        guard FileManager.default.fileExists(atPath: copied.path) else { return }
+        try FileManager.default.removeItem(at: copied)
     }
 
     /// Can be broken off anywhere and called again. They are in use from now on, however old they are.

@@ -138,6 +138,12 @@ public struct MirrorRows: Sendable {
                 taken[name] = value
             }
         }
+        // No path could name the record (``EntityRules/create(_:_:_:)`` refuses it).
+        if key == rules.entity.key.field, id.text == "." || id.text == ".." {
+            note(key.text, .changedType)
+            unfit.insert(key)
+            isRefused = true
+        }
         misfits.note(unfit, of: id)
         guard !isRefused, let draft = try? rules.create(nil, taken, authorship) else {
             refused += 1

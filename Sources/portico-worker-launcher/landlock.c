@@ -3,9 +3,14 @@
 #define _GNU_SOURCE
 #include "sandbox.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -59,6 +64,78 @@ static int allow(int ruleset, const char *path, uint64_t rights, uint64_t known)
     return (int)result;
 }
 
+// Whether a path is another one, or lies below it.
+static bool is_within(const char *path, const char *folder) {
+    size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == 0 || path[length] == '/');
+}
+
+// Where the links of a path lead, its last part's too; what is not there keeps its names in the folder that is. Empty where that is
+// too long, or no absolute path.
+static void resolve(const char *path, char *resolved) {
+    if (realpath(path, resolved) != NULL) return;
+    resolved[0] = 0;
+    const char *name = strrchr(path, '/');
+    if (name == NULL) return;
+    char parent[PATH_MAX], folder[PATH_MAX] = "";
+    size_t length = (size_t)(name - path);
+    if (length >= sizeof parent) return;
+    memcpy(parent, path, length);
+    parent[length] = 0;
+    if (length > 0) {
+        resolve(parent, folder);
+        if (folder[0] == 0) return;
+    }
+    if (strlen(folder) + strlen(name) < PATH_MAX) stpcpy(stpcpy(resolved, folder), name);
+}
+
+// The same as `allow`, where nothing of what is closed lies in the path; else each of its entries, but for those that are closed.
+// Names that are only there later are closed too then. Links are left out: what they lead to has rules of its own.
+static int allow_but(int ruleset, const char *path, uint64_t rights, uint64_t known, char *const *closed) {
+    bool is_whole = true;
+    for (int at = 0; closed[at] != NULL; at++) {
+        if (strcmp(path, closed[at]) == 0) return 0;
+        if (is_within(closed[at], path)) is_whole = false;
+    }
+    if (is_whole) return allow(ruleset, path, rights, known);
+    int failed = allow(ruleset, path, rights & READ_DIR, known);
+    struct dirent **entries;
+    int count = scandir(path, &entries, NULL, NULL);
+    if (count < 0) return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? failed : -1;
+    for (int at = 0; at < count; at++) {
+        const char *name = entries[at]->d_name;
+        char below[PATH_MAX];
+        struct stat found;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+        int length = snprintf(below, sizeof below, "%s/%s", strcmp(path, "/") == 0 ? "" : path, name);
+        if (length < 0 || (size_t)length >= sizeof below || lstat(below, &found) != 0 || S_ISLNK(found.st_mode)) continue;
+        failed |= allow_but(ruleset, below, rights, known, closed);
+    }
+    return failed;
+}
+
+// A path as it is named, links resolved first.
+static int allow_named(int ruleset, const char *path, uint64_t rights, uint64_t known, char *const *closed) {
+    char resolved[PATH_MAX];
+    if (realpath(path, resolved) == NULL) return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1;
+    return allow_but(ruleset, resolved, rights, known, closed);
+}
+
+// Where all of them lie. Nothing is freed: the process is about to become another.
+static char **resolved_paths(const char *const *paths) {
+    size_t count = 0;
+    while (paths[count] != NULL) count++;
+    char **all = calloc(count + 1, sizeof *all);
+    if (all == NULL) return NULL;
+    size_t found = 0;
+    for (size_t at = 0; at < count; at++) {
+        char resolved[PATH_MAX];
+        resolve(paths[at], resolved);
+        if (resolved[0] != 0 && (all[found] = strdup(resolved)) != NULL) found++;
+    }
+    return all;
+}
+
 // Libraries and their cache, time zones, devices without content, the worker's own figures, the count of processors, what a
 // runtime with OpenSSL reads as it starts (/usr/lib/ssl links to it). Private keys are in /etc/ssl/private, which is not.
 static const char *const system_read[] = {
@@ -71,7 +148,9 @@ static struct sandbox_result lacking(const char *reason) { return (struct sandbo
 
 struct sandbox_result sandbox_files(
     const char *folder, const char *const *programs, const char *const *readable, int readable_count,
-    const char *const *listable) {
+    const char *const *listable, const char *const *closed) {
+    char **closed_files = resolved_paths(closed);
+    if (closed_files == NULL) return (struct sandbox_result){SANDBOX_FAILED, "there is no memory"};
     long version = syscall(CREATE_RULESET, NULL, 0, VERSION_FLAG);
     if (version < 1) return lacking(errno == EOPNOTSUPP ? "Landlock is switched off" : "the kernel has no Landlock");
     uint64_t known = rights_of(version);
@@ -86,11 +165,11 @@ struct sandbox_result sandbox_files(
     int failed = allow(ruleset, folder, known & ~(uint64_t)(EXECUTE | IOCTL_DEV), known);
     for (int at = 0; programs[at] != NULL && programs[at][0] != 0; at++)
         failed |= allow(ruleset, programs[at], READ_FILE | EXECUTE, known);
-    for (int at = 0; at < readable_count; at++) failed |= allow(ruleset, readable[at], read, known);
+    for (int at = 0; at < readable_count; at++) failed |= allow_named(ruleset, readable[at], read, known, closed_files);
     for (int at = 0; listable[at] != NULL; at++) failed |= allow(ruleset, listable[at], READ_DIR, known);
     // The dynamic loader, which is one of them, is executed in the program's name.
     for (int at = 0; system_read[at] != NULL; at++)
-        failed |= allow(ruleset, system_read[at], at < 6 ? read | EXECUTE : read, known);
+        failed |= allow_named(ruleset, system_read[at], at < 6 ? read | EXECUTE : read, known, closed_files);
     failed |= allow(ruleset, "/dev/null", READ_FILE | WRITE_FILE, known);
     // libdispatch reads /proc/TID/stat of the threads that it has, and traps where it cannot. Their numbers are not known
     // here. What of other processes is not public (environ, maps, mem, fd), Landlock refuses as a kind of tracing.

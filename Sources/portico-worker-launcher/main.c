@@ -1,7 +1,7 @@
 // Becomes an adapter's worker program, with limits and without what a worker does not need.
 //
-//   portico-worker-launcher --parent PID --folder DIR [--read PATH]… [--list DIR]… [--memory BYTES] [--file BYTES] [--descriptors N]
-//       [--processes N] [--cpu-seconds N] [--sandbox require|warn|off] -- PROGRAM [ARGUMENT]…
+//   portico-worker-launcher --parent PID --folder DIR [--read PATH]… [--list DIR]… [--close PATH]… [--memory BYTES] [--file BYTES]
+//       [--descriptors N] [--processes N] [--cpu-seconds N] [--sandbox require|warn|off] -- PROGRAM [ARGUMENT]…
 //
 // Descriptor 3 is the socket to the host; 0, 1 and 2 are what the host has made of them; all others are closed. The
 // environment is passed on. What is refused is said in one line on descriptor 2, and the exit status is 125 (before the
@@ -42,6 +42,7 @@ struct options {
     int readable_count;
     const char *listable[MOST_LISTABLE + 1]; // ends with NULL
     int listable_count;
+    const char **closed; // ends with NULL
     rlim_t memory, file, descriptors, processes, cpu_seconds;
     enum { SANDBOX_REQUIRE, SANDBOX_WARN, SANDBOX_OFF } sandbox;
     char **program;
@@ -80,8 +81,9 @@ static uint64_t number(const char *name, const char *text) {
 }
 
 static struct options read_options(int count, char **arguments) {
-    struct options options = {.sandbox = SANDBOX_WARN};
-    int at = 1;
+    struct options options = {.sandbox = SANDBOX_WARN, .closed = calloc((size_t)count + 1, sizeof(char *))};
+    if (options.closed == NULL) refuse("there is no memory");
+    int at = 1, closed_count = 0;
     for (; at < count && strcmp(arguments[at], "--") != 0; at += 2) {
         const char *name = arguments[at], *value = at + 1 < count ? arguments[at + 1] : NULL;
         if (value == NULL) refuse("%s needs a value", name);
@@ -95,6 +97,9 @@ static struct options read_options(int count, char **arguments) {
         } else if (strcmp(name, "--list") == 0) {
             if (options.listable_count == MOST_LISTABLE) refuse("too many listable folders");
             options.listable[options.listable_count++] = value;
+        } else if (strcmp(name, "--close") == 0) {
+            // As many as there are arguments have a place.
+            options.closed[closed_count++] = value;
         } else if (strcmp(name, "--memory") == 0) {
             options.memory = number(name, value);
         } else if (strcmp(name, "--file") == 0) {
@@ -228,7 +233,7 @@ static void restrict_files(const struct options *options) {
     const char *program_files[] = {options->program[0], interpreter, NULL};
     judge(
         options, "files",
-        sandbox_files(options->folder, program_files, options->readable, options->readable_count, options->listable));
+        sandbox_files(options->folder, program_files, options->readable, options->readable_count, options->listable, options->closed));
 }
 
 int main(int count, char **arguments) {

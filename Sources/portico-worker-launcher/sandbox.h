@@ -14,10 +14,11 @@ struct sandbox_result {
 };
 
 // Landlock: `folder` may be read and written; `programs`, up to NULL or an empty text, read and executed; `readable`
-// and the system's libraries read; of `listable`, up to NULL, the names in them. From here on nothing else can be opened.
+// and the system's libraries read, but for what is one of `closed`, up to NULL, or lies in one below them; of `listable`, up to
+// NULL, the names in them. From here on nothing else can be opened.
 struct sandbox_result sandbox_files(
     const char *folder, const char *const *programs, const char *const *readable, int readable_count,
-    const char *const *listable);
+    const char *const *listable, const char *const *closed);
 
 // Seccomp: no sockets but stream pairs, no processes, one execution, nothing that reaches other processes.
 struct sandbox_result sandbox_system_calls(void);

@@ -165,21 +165,6 @@ class Pulls(Scenario):
         return answer
 
 
-class Batches(Scenario):
-    """Batches of one account that are under way, and whose calls wait for slots."""
-
-    settings = (*SEARCHES, "--set", "http.limits.inFlight=40", "--set", "http.limits.urgent=0")
-
-    def take(self):
-        body = json.dumps({"calls": [{"id": str(n), "method": "GET", "path": ENDLESS} for n in range(8)]}).encode()
-        fields = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        self.begin(60, "POST", "/batch", body, fields)
-        self.wait_until(lambda: select.select(self.connections, [], [], 0)[0], "a refusal")
-
-    def ask(self):
-        return self.bob("POST", "/batch", {"calls": [{"id": "a", "method": "GET", "path": "/auth/me"}]})
-
-
 class IncompleteBodies(Scenario):
     """Requests whose bodies come slowly, of one address: those that are collected, and those that are thrown away."""
 

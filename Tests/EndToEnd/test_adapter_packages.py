@@ -102,6 +102,13 @@ class Settings(PackageTest):
     def settings(self, **worker):
         self.write(adapters={**self.OTHERS, "tasks": {"worker": worker}})
 
+    def name_secret(self, path):
+        """In what was written last."""
+        configuration = json.loads(self.config.read_text())
+        configuration["upstreams"] = {"hr": {
+            "url": "https://hr.example/", "credentials": {"kind": "bearer", "token": {"file": str(path)}}}}
+        self.config.write_text(json.dumps(configuration))
+
     def test_limits_are_the_kernels_and_another_value_restarts_the_one_adapter(self):
         self.write()
         gateway = self.start()
@@ -166,6 +173,22 @@ class Settings(PackageTest):
         self.start()
         self.assertEqual(self.version(), "1.0.0")
 
+    def test_a_path_that_the_configuration_names_later_is_closed_to_a_program_that_runs(self):
+        elsewhere = pathlib.Path(tempfile.mkdtemp()).resolve()
+        self.addCleanup(shutil.rmtree, elsewhere)
+        (elsewhere / "key.pem").write_text("secret")
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.settings(readable=[str(elsewhere)])
+        self.apply()
+        before = self.gateway.workers()["tasks"]
+        self.name_secret(elsewhere / "key.pem")
+        self.apply()
+        after = self.gateway.workers()["tasks"]
+        self.assertNotEqual(before, after)
+        self.assertEqual(self.version(), "1.0.0")
+
     def test_values_that_cannot_work_are_refused_with_their_place(self):
         self.write()
         gateway = self.start()
@@ -176,7 +199,7 @@ class Settings(PackageTest):
         link.symlink_to(data)
         certificates = self.folder / "certificates"
         certificates.mkdir()
-        (certificates / "key.pem").write_text("")
+        (certificates / "key.pem").write_text("secret")
         elsewhere = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, elsewhere)
         (elsewhere / "link").symlink_to(certificates / "key.pem")
@@ -191,13 +214,13 @@ class Settings(PackageTest):
             ({"readable": [str(data / "workers")]}, "the gateway's own files are there"),
             ({"readable": [str(link)]}, "the gateway's own files are there"),
             ({"readable": [f"{data}/../data"]}, "the gateway's own files are there"),
-            ({"readable": [str(self.config)]}, "the gateway's own files are there"),
-            ({"readable": [str(certificates)]}, "the gateway's own files are there"),
-            ({"readable": [str(certificates / "key.pem")]}, "the gateway's own files are there"),
-            ({"readable": [str(elsewhere / "link")]}, "the gateway's own files are there"),
+            ({"readable": [str(self.config)]}, "the configuration names it"),
+            ({"readable": [str(self.folder)]}, "the gateway's own files are there"),
+            ({"readable": [str(certificates / "key.pem")]}, "upstreams.hr.credentials.token names it"),
+            ({"readable": [str(elsewhere / "link")]}, "upstreams.hr.credentials.token names it"),
             ({"readable": [str(self.folder.parent)]}, "the gateway's own files are there"),
             ({"readable": ["/proc/self"]}, "the kernel's files are there"),
-            ({"readable": ["/usr/share"] * 17}, "at most 16 paths"),
+            ({"readable": ["/usr/share"] * 33}, "at most 32 paths"),
             ({"heartbeats": "1s"}, "There is no key adapters.tasks.worker.heartbeats"),
             ({"calls": {"inFlight": 0}}, "1 to 100000"),
             ({"calls": {"queueTimeout": "2d"}}, "This is at most 1d."),
@@ -206,6 +229,7 @@ class Settings(PackageTest):
         ]:
             with self.subTest(worker=worker):
                 self.settings(**worker)
+                self.name_secret(certificates / "key.pem")
                 checked = run_portico("check", "--config", self.config, "--data", data)
                 self.assertEqual(checked.returncode, 1, checked)
                 self.assertIn(sought, checked.stderr)
@@ -217,6 +241,14 @@ class Settings(PackageTest):
             checked = run_portico("check", "--config", self.config, "--data", data)
             self.assertEqual(checked.returncode, 0, checked)
             self.assertRegex(checked.stderr, "the adapter tasks is not served: .*readable: there is no such file")
+        # What is named below a folder is closed to the worker, with a warning.
+        self.settings(readable=[str(certificates)])
+        self.name_secret(certificates / "key.pem")
+        checked = run_portico("check", "--config", self.config, "--data", data)
+        self.assertEqual(checked.returncode, 0, checked)
+        self.assertRegex(
+            checked.stderr, rf"upstreams.hr.credentials.token names {re.escape(str(certificates))}/key.pem, which lies below "
+            rf"{re.escape(str(certificates))}, a folder that the program of the adapter tasks reads")
         self.settings(sandbox="off", readable=["/usr/share"])
         checked = run_portico("check", "--config", self.config, "--data", data)
         self.assertEqual(checked.returncode, 0, checked)
@@ -519,7 +551,7 @@ sys.exit(3)
         (self.folder / "liblink.so").symlink_to("portico.yaml")
         self.write(plugins=[{"path": "./tasks"}])
         checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
-        self.assertIn("read True / refused 13 / read True / refused 13", checked.stderr)
+        self.assertIn("read True / refused 13 / refused 13 / refused 13", checked.stderr)
         # One that needs nothing beside it serves, and what it cannot read is a warning.
         source = (PARTS / "packages/tasks_worker.py").read_text()
         for old, new in [
@@ -532,9 +564,41 @@ sys.exit(3)
         program.write_text(source)
         checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
         self.assertEqual(checked.returncode, 0, checked)
-        self.assertIn("the program of the adapter tasks reads nothing but code (its own file, libraries and modules) of its folder", checked.stderr)
+        self.assertIn("the program of the adapter tasks reads nothing of its folder", checked.stderr)
         self.start()
         self.assertEqual(self.version(), "1.0.0")
+
+    def test_a_program_reads_nothing_that_the_configuration_names(self):
+        folder = pathlib.Path(tempfile.mkdtemp()).resolve()
+        self.addCleanup(shutil.rmtree, folder, True)
+        (folder / "bin").mkdir()
+        (folder / "lib/keys").mkdir(parents=True)
+        for path in ["bin/www.notion.so", "bin/module.so", "lib/keys/gateway.example.pl", "lib/keys/public.py", "bin/key.pem"]:
+            (folder / path).write_text("content")
+        (self.folder / "key").symlink_to(folder / "bin/key.pem")
+        program = folder / "bin/tasks"
+        program.write_text(f"""#!/usr/bin/python3 -IB
+import os, sys
+for path in "bin/www.notion.so", "bin/module.so", "lib/keys/gateway.example.pl", "lib/keys/public.py", "bin/key.pem":
+    try:
+        print(path, len(open("{folder}/" + path).read()), flush=True)
+    except OSError as error:
+        print(path, "refused", flush=True)
+sys.exit(3)
+""")
+        program.chmod(0o755)
+        upstream = {"url": "https://hr.example/"}
+        self.write(
+            plugins=[{"path": str(program), "mode": "worker"}],
+            upstreams={
+                "hr": {**upstream, "credentials": {"kind": "bearer", "token": {"file": f"{folder}/bin/www.notion.so"}}},
+                "pay": {**upstream, "credentials": {
+                    "kind": "certificate", "certificate": "c.pem", "key": f"{folder}/lib/keys/gateway.example.pl"}},
+                "old": {**upstream, "credentials": {"kind": "bearer", "token": {"file": str(self.folder / "key")}}}})
+        checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
+        self.assertIn(
+            "bin/www.notion.so refused / bin/module.so 7 / lib/keys/gateway.example.pl refused / lib/keys/public.py 7"
+            " / bin/key.pem refused", checked.stderr)
 
     def test_only_packages_of_trusted_keys_are_taken_where_there_are_some(self):
         trusted, other = make_key(self.folder, "trusted"), make_key(self.folder, "other")

@@ -129,6 +129,16 @@ class DeletedChatRooms(Private):
             "push": pushed,
         }
 
+    def test_no_interface_makes_a_record_that_no_path_can_name(self):
+        """Clients and proxies take `.` and `..` out of a path, escaped too: a request for it would be one for the folder above."""
+        for (way, create), id in itertools.product(self.ways().items(), (".", "..")):
+            # Such a path is not the record's.
+            if way != "resource PUT":
+                with self.subTest(way, id=id):
+                    self.assertEqual(create(id, "alice"), ("rejected", "request.invalid"))
+        rooms = self.gateway.get(ROOMS, user="alice").json()["items"]
+        self.assertEqual([room["id"] for room in rooms if room["id"].strip(".") == ""], [])
+
     def test_messages_of_a_deleted_room_are_not_readable(self):
         for (way, create), (how, remove) in itertools.product(self.ways().items(), self.removals().items()):
             with self.subTest(f"{way} after {how}"):

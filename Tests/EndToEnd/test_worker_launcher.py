@@ -162,6 +162,47 @@ class Launcher(unittest.TestCase):
                 preexec_fn=lambda: os.dup2(worker.fileno(), 3))
         self.assertEqual(ran.stdout.splitlines(), ["/etc/ssl/private/ Permission denied", "/etc/hosts Permission denied"], ran)
 
+    def test_what_is_closed_is_not_readable_wherever_it_lies(self):
+        program = self.folder / "program"
+        for path in ["open/inner", "keys/deep"]:
+            (program / path).mkdir(parents=True)
+        files = [
+            "adapter.so", "www.notion.so.key", "gateway.example.pl", "open/inner/module.py", "open/inner/secret.py", "keys/deep/key",
+            "keys/other"]
+        for name in files:
+            (program / name).write_text("content")
+        (self.folder / "outside").write_text("content")
+        (program / "key-by-link").symlink_to("keys/deep/key")
+        (program / "link-to-closed").symlink_to("gateway.example.pl")
+        # Closed by a name that is a link itself, as a secret that is exchanged at once is.
+        (self.folder / "current").symlink_to(program / "open/inner/secret.py")
+        script = program / "adapter"
+        script.write_text(
+            "#!/usr/bin/python3\nimport os, sys\nfor path in sys.argv[1:]:\n    try:\n"
+            "        print(path, 'list' if os.path.isdir(path) and os.listdir(path) is not None else open(path).read())\n"
+            "    except OSError as error: print(path, error.strerror)\n")
+        script.chmod(0o700)
+        closed = [
+            program / "www.notion.so.key", program / "gateway.example.pl", program / "keys/deep/key", self.folder / "current",
+            program / "later/store.sqlite", self.folder / "own", "/usr/share/ca-certificates"]
+        host, worker = socket.socketpair()
+        asked = [*files, "key-by-link", "link-to-closed", "open/inner", "keys", "../outside"]
+        with host, worker:
+            ran = subprocess.run(
+                [LAUNCHER, "--parent", str(os.getpid()), "--folder", self.folder / "own", "--read", program,
+                 *(part for path in closed for part in ("--close", path)), "--sandbox", "require", "--", script,
+                 *(str(program / name) for name in asked), "/etc/ssl/certs", "/usr/share/ca-certificates", "/usr/lib"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, close_fds=False,
+                preexec_fn=lambda: os.dup2(worker.fileno(), 3))
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        said = {line.split(" ", 1)[0].removeprefix(f"{program}/"): line.split(" ", 1)[1] for line in ran.stdout.splitlines()}
+        denied = "Permission denied"
+        self.assertEqual(said, {
+            "adapter.so": "content", "www.notion.so.key": denied, "gateway.example.pl": denied, "open/inner/module.py": "content",
+            "open/inner/secret.py": denied, "keys/deep/key": denied, "keys/other": "content", "key-by-link": denied,
+            "link-to-closed": denied, "open/inner": "list", "keys": "list", "../outside": denied, "/etc/ssl/certs": "list",
+            "/usr/share/ca-certificates": denied, "/usr/lib": "list"})
+
     def test_a_misuse_is_refused_with_a_reason(self):
         for arguments, reason in [
             ([], "a program is needed after --"),

@@ -101,7 +101,7 @@ class WorkerRules(GatewayTest):
                 text = answer.body.decode()
                 self.assertEqual((answer.status, answer.headers["content-type"]), (status, "text/plain"), answer)
                 self.assertTrue(text.startswith(code) and text.endswith(f" {method} /quota/thing\n"), text)
-                self.assertTrue(answer.headers["x-request-id"] and answer.headers["x-quota"])
+                self.assertTrue(answer.headers["x-request-id"] and answer.headers["x-adapter-quota"])
                 self.assertEqual(("www-authenticate" in answer.headers, "allow" in answer.headers), (status == 401, status == 405))
 
 
@@ -111,7 +111,7 @@ class WorkerRules(GatewayTest):
                 body = bytes(number % 251 for number in range(size))
                 answer = self.gateway.request(
                     "POST", "/quota-bodies", body=body, user="alice", headers={"Content-Type": "application/octet-stream"})
-                self.assertEqual((answer.status, answer.headers["x-size"]), (201, str(size)), answer)
+                self.assertEqual((answer.status, answer.headers["x-adapter-size"]), (201, str(size)), answer)
                 self.assertEqual(answer.body, body[::-1])
 
     def test_a_conflict_is_settled_by_the_adapter(self):

@@ -271,10 +271,15 @@ struct NotesAdapter: Adapter {
         if request.target == "/files/reset" { return MountResponse(205, headers: framing, body: Array("some".utf8)) }
         let twice = MountHeaders(["a", "b"].map { MountHeaders.Field("Location", $0) })
         if request.target == "/files/twice" { return MountResponse(200, headers: twice, body: []) }
+        if request.target == "/files/broken" { return MountResponse(200, headers: Self.broken, body: []) }
         if request.target == "/files/origin" { return MountResponse(200, headers: Self.ofOrigin, body: []) }
         let text = "\(request.target) \(request.caller.name)"
         return MountResponse(200, headers: ["Content-Type": "text/plain"], body: Array(text.utf8))
     }
+
+    static let broken: MountHeaders = [
+        "ETag": "no quotes", "Age": "-1", "Retry-After": "-5", "Last-Modified": "yesterday", "Content-Language": "en",
+    ]
 
     static let ofOrigin = MountHeaders(
         [
@@ -284,12 +289,14 @@ struct NotesAdapter: Adapter {
             ("Set-Cookie", "portico_session=stolen; Path=/"), ("SET-COOKIE", "portico_session =stolen"),
             ("Set-Cookie", "portico_sign_in=stolen"), ("Set-Cookie", "portico_pending=stolen"),
             ("X-Sendfile2", "/etc/evil"), ("Use-As-Dictionary", "match=\"/*evil\""),
-            // Sent back by browsers as a cookie of that name.
-            ("Set-Cookie", "=portico_session=stolen"), ("Set-Cookie", "stolen"),
-            // Separators that are one `Character` with what follows them.
-            ("Set-Cookie", "portico_session=\u{301}a=stolen"), ("Set-Cookie", "own=\u{301}a=stolen"),
-            ("Set-Cookie", "portico_session=a;\u{301}=stolen"),
-            ("Set-Cookie", "own=1; Path=/files"), ("Content-Security-Policy", "default-src 'none'"),
+            ("Set-Cookie", "stolen"), ("Set-Cookie", "own=stolen; Path=/files"),
+            ("Access-Control-Allow-Origin", "https://evil.example"), ("WWW-Authenticate", "Basic realm=\"evil\""),
+            ("Refresh", "0; url=https://evil.example"), ("X-CSRF-Token", "stolen"), ("X-Anything-New", "evil"),
+            // What describes the answer.
+            ("Content-Type", "text/plain"), ("Content-Language", "de"), ("Link", "</files/next>; rel=next"),
+            ("Cache-Control", "private"), ("Location", "/files/other"), ("Retry-After", "7"),
+            ("ETag", "W/\"1\""), ("Content-Security-Policy", "default-src 'self'"), ("Age", "18446744073709551616"),
+            ("X-Adapter-Left", "3"),
         ].map { MountHeaders.Field($0.0, $0.1) })
 
     func frontPageEntries() async throws -> [FrontPageEntry] {

@@ -196,14 +196,13 @@ import Testing
     {
         let queue = FairShareQueue(FairShares(perCaller: 1, perAdapter: 1, queuePerCaller: 4, queuePerAdapter: 4))
         let slot = FairShares.Slot(caller: "a", adapter: "b")
-        _ = try queue.reserve(slot)
-        let second = try queue.reserve(slot)
-        let waiting = Task { try await queue.wait(for: second) }
+        try await queue.take(slot)
+        let waiting = Task { try await queue.take(slot) }
         for _ in 0..<100 { await Task.yield() }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         queue.leave(slot)
-        try await queue.wait(for: queue.reserve(slot))
+        try await queue.take(slot)
         queue.leave(slot)
     }
 }

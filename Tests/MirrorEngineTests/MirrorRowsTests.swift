@@ -68,6 +68,16 @@ import Testing
         #expect(rows.drifts == [FieldDrift("name", .vanished)])
     }
 
+    @Test func `a row whose key no path can name does not fit, and the others are taken`() throws {
+        var rows = try rows()
+        let page = rows.read([".", "..", "...", "a"].map { ["id": .string($0), "name": "A"] })
+        #expect(page.rows.map(\.id) == ["...", "a"])
+        #expect(page.kept == [".", ".."])
+        #expect(rows.misfits.rows == [".": ["id"], "..": ["id"]])
+        #expect(rows.drifts == [FieldDrift("id", .changedType)])
+        #expect(!rows.hasUnreadableKey)
+    }
+
     @Test func `a row whose key cannot be read is counted, and no record can be said to be missing`() throws {
         var rows = try rows()
         let page = rows.read([["name": "A"], ["id": 7, "name": "B"], ["id": "much too long a key", "name": "C"]])

@@ -39,9 +39,22 @@ import Testing
 
     private func restore(tolerating tolerance: BackupFolder.Tolerance = .init()) throws -> AttachmentCopies {
         let folder = try BackupFolder(backup.path, tolerating: tolerance)
-        let copies = try AttachmentRestore(into: live).prepare(from: folder)
-        _ = try StoreRestore(path: directory.path).prepare(from: folder)
+        let attachments = AttachmentRestore(into: live)
+        let copies = try attachments.copy(from: folder)
+        do {
+            _ = try StoreRestore(path: directory.path).prepare(from: folder) { try attachments.accept() }
+        } catch {
+            try attachments.discard()
+            throw error
+        }
         return copies
+    }
+
+    /// Below the folder of the attachments, and beside the store.
+    private var prepared: [String] {
+        let attachments = (FileManager.default.enumerator(atPath: live.path)?.allObjects as? [String]) ?? []
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: directory.url.path)) ?? []
+        return attachments.sorted() + files.filter { $0.contains(".restor") }.sorted()
     }
 
     private var live: URL { directory.url.appending(path: "live") }
@@ -88,11 +101,21 @@ import Testing
     }
 
     private func expectUntouched() async throws {
-        #expect(!FileManager.default.fileExists(atPath: directory.path + ".restored"))
+        #expect(prepared == [])
         let again = try directory.store()
         let records = try await Things.install(Things.declaration([Field("text", .string)]), in: again)
         #expect(try await records.record("kept", in: "things") != nil)
         await again.close()
+    }
+
+    @Test(arguments: [Target.store, .attachment])
+    func `a refused restore leaves nothing behind, and takes nothing from an earlier one`(target: Target) throws {
+        _ = try restore()
+        let before = prepared
+        #expect(before.contains { $0.hasSuffix(attachment.lastPathComponent) })
+        try Deed.oneBitMore.perform(on: target == .store ? store : attachment, secret: secret)
+        #expect(throws: PorticoError.self) { _ = try restore() }
+        #expect(prepared == before)
     }
 
     @Test(arguments: [

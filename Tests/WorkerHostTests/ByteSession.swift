@@ -8,6 +8,7 @@ final class ByteSession: WorkerSession {
     private struct State {
         var asked: [(id: UInt64, byte: UInt8, continuation: CheckedContinuation<Void, any Error>)] = []
         var lastID: UInt64 = 0
+        var received = 0
         var end: WorkerEnd?
         var isClosed = false
         var watchers: [CheckedContinuation<WorkerEnd, Never>] = []
@@ -25,7 +26,8 @@ final class ByteSession: WorkerSession {
             var byte: UInt8 = 0
             while read(socket, &byte, 1) == 1 {
                 let answered = state.withLock { [byte] state in
-                    state.asked.firstIndex { $0.byte == byte }.map { state.asked.remove(at: $0) }
+                    if byte != UInt8(ascii: "p") { state.received += 1 }
+                    return state.asked.firstIndex { $0.byte == byte }.map { state.asked.remove(at: $0) }
                 }
                 answered?.continuation.resume()
             }
@@ -39,6 +41,7 @@ final class ByteSession: WorkerSession {
     }
 
     func start(_ context: AdapterContext) async throws { try await starts() }
+    var received: Int { state.withLock { $0.received } }
     func ping() async throws { try await ask(UInt8(ascii: "p")) }
 
     func handle(_ call: Call) async throws -> OperationResult {

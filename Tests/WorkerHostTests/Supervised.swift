@@ -55,11 +55,13 @@ final class Supervised: Sendable {
     }
 
     @discardableResult
-    func call(_ operation: OperationName, _ order: String) async throws -> String {
+    func call(
+        _ operation: OperationName, _ order: String, until deadline: ContinuousClock.Instant? = nil
+    ) async throws -> String {
         let result = try await adapter.handle(
             Call(
                 operation: operation, input: ["order": .string(order)], caller: .anonymous, requestID: "test",
-                deadline: .now.advanced(by: .seconds(30)), records: NoRecords(), log: .discarding))
+                deadline: deadline ?? .now.advanced(by: .seconds(30)), records: NoRecords(), log: .discarding))
         guard case .value(.string(let text)) = result.content else { return "" }
         return text
     }

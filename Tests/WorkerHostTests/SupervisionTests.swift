@@ -147,6 +147,23 @@ import Testing
         #expect(reason(isCalled: true, 600, at: now + 2)?.hasPrefix("The worker let 9 calls expire") == true)
     }
 
+    @Test func aWorkerOfWhichNothingComesForACallsWholeTimeAndTwoHeartbeatsIsKilled() {
+        var detector = StallDetector(limits: limits)
+        let silence = StallDetector.Silence(received: 7, time: .seconds(10))
+        #expect(detector.reason(silence, isCalled: true) == nil)
+        let reason = detector.reason(silence, isCalled: true)
+        #expect(reason == "Nothing came from the worker in the 10.0 seconds that a call had, and nothing since.")
+        // Something came in between: another call had its time with nothing.
+        detector = StallDetector(limits: limits)
+        #expect(detector.reason(silence, isCalled: true) == nil)
+        #expect(detector.reason(.init(received: 8, time: .seconds(10)), isCalled: true) == nil)
+        #expect(detector.reason(nil, isCalled: true) == nil)
+        #expect(detector.reason(silence, isCalled: true) == nil)
+        // Nobody waits for it.
+        #expect(detector.reason(silence, isCalled: false) == nil)
+        #expect(detector.reason(silence, isCalled: true) == nil)
+    }
+
     @Test func aStallKillsTheWorker() {
         var machine = running()
         #expect(machine.handle(.stalled(1, "It spins."), at: at(10)) == [.hold, .kill(1)])

@@ -110,6 +110,68 @@ final class RawPeer: Sendable {
         _ = peer
     }
 
+    @Test func `counts what comes from it, but for its answers to heartbeats`() async throws {
+        let (session, peer) = try await session()
+        let before = session.received
+        for _ in 0..<3 {
+            let asked = Task { try await session.ping() }
+            let ping = try await peer.received { $0["method"] == "ping" }
+            try peer.send(["response": try #require(ping["request"]), "result": .null])
+            try await asked.value
+        }
+        #expect(session.received == before)
+        for event in ["log", "unknown", "unknown"] {
+            try peer.send([
+                "event": .string(event), "params": ["message": ["level": "info", "text": "x", "values": []]],
+            ])
+        }
+        let asked = Task { try await session.ping() }
+        let ping = try await peer.received { $0["method"] == "ping" }
+        try peer.send(["response": try #require(ping["request"]), "result": .null])
+        try await asked.value
+        #expect(session.received == before + 3)
+        session.close()
+    }
+
+    @Test(arguments: [
+        ("7", "7"), ("a-b.c", "a-b.c"), ("", nil), ("a b", nil), ("a\"b", nil), ("a,b", nil), ("ä", nil),
+        ("a\r\nX: 1", nil),
+        (String(repeating: "a", count: 201), nil),
+    ])
+    func `leaves out a version that no entity tag can have`(version: String, taken: String?) async throws {
+        let (session, peer) = try await session()
+        async let result = session.handle(
+            Call(
+                operation: "look", input: [:], caller: .anonymous, requestID: "test", deadline: .now + .seconds(600),
+                records: NoRecords(), log: .discarding))
+        let call = try await peer.received { $0["method"] == "call" }
+        try peer.send([
+            "response": try #require(call["request"]),
+            "result": ["content": ["value": [1]], "validators": ["version": .string(version)]],
+        ])
+        #expect(try await result.validators?.version == taken)
+        session.close()
+    }
+
+    @Test(arguments: [(-5, nil), (0, 0), (7, 7), (Int64.max, Int(Int32.max))] as [(Int64, Int?)])
+    func `leaves out a time to try again that has passed`(sent: Int64, taken: Int?) async throws {
+        let (session, peer) = try await session()
+        let asked = Task {
+            try await session.handle(
+                Call(
+                    operation: "look", input: [:], caller: .anonymous, requestID: "test",
+                    deadline: .now + .seconds(600), records: NoRecords(), log: .discarding))
+        }
+        let call = try await peer.received { $0["method"] == "call" }
+        try peer.send([
+            "response": try #require(call["request"]),
+            "error": ["error": ["code": "server.overloaded", "message": "Later.", "retryAfter": .int64(sent)]],
+        ])
+        let error = await #expect(throws: PorticoError.self) { try await asked.value }
+        #expect(error?.retryAfter == taken && (error?.logDetail == nil) == (sent >= 0))
+        session.close()
+    }
+
     @Test func `notices that it is gone`() async throws {
         var (session, peer): (WorkerConnection, RawPeer?) = try await session()
         let asked = Task { [session] in try await session.ping() }
@@ -213,5 +275,14 @@ final class RawPeer: Sendable {
         }
         #expect(violations > 100)
         #expect(others > 30)
+    }
+}
+
+private struct NoRecords: RecordStore {
+    func record(_ id: RecordID, in entity: EntityName) async throws -> Record? { nil }
+    func query(_ query: Query, in entity: EntityName) async throws -> RecordPage { RecordPage(records: [], next: nil) }
+    func count(_ filter: Filter?, in entity: EntityName) async throws -> Int { 0 }
+    func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
+        throw PorticoError(.accessDenied, "There are no records.")
     }
 }

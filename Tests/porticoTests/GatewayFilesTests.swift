@@ -1,4 +1,5 @@
 import Foundation
+import HostConfiguration
 import Testing
 
 @testable import portico
@@ -33,6 +34,51 @@ import Testing
         }
         #expect(!files.isReadable(codeFolder: "/"))
         #expect(!files.isReadable(codeFolder: "/dev/shm"))
+    }
+
+    @Test func `a worker is given no file that the configuration names, whatever it is called`() throws {
+        let manager = FileManager.default
+        for folder in ["srv/tasks/keys", "etc/tasks", "recordings", "data"] {
+            try manager.createDirectory(atPath: "\(root)/\(folder)", withIntermediateDirectories: true)
+        }
+        for file in [
+            "srv/tasks/www.notion.so", "srv/tasks/keys/gateway.example.pl", "etc/portico.yaml", "etc/modules.py",
+        ] {
+            #expect(manager.createFile(atPath: "\(root)/\(file)", contents: nil))
+        }
+        try manager.createSymbolicLink(
+            atPath: "\(root)/data/key", withDestinationPath: "../srv/tasks/keys/gateway.example.pl")
+        let files = files.naming([
+            NamedPath(key: "http.tls.key", path: "key", from: .data),
+            NamedPath(key: "push.webhook.secret", path: "\(root)/srv/tasks/www.notion.so", from: .workingDirectory),
+            NamedPath(key: "upstreams.a.record", path: "../recordings", from: .configuration),
+            NamedPath(key: "the configuration", path: "\(root)/etc/portico.yaml", from: .workingDirectory),
+        ])
+        func refusal(_ path: String) throws -> String? {
+            files.refusal(of: try #require(ResolvedPath(existing: "\(root)/\(path)"), "\(path)"))
+        }
+        #expect(try refusal("srv/tasks/keys/gateway.example.pl")?.hasPrefix("http.tls.key names it") == true)
+        #expect(try refusal("srv/tasks/www.notion.so")?.hasPrefix("push.webhook.secret names it") == true)
+        #expect(try refusal("recordings")?.hasPrefix("upstreams.a.record names it") == true)
+        #expect(try refusal("etc/portico.yaml")?.hasPrefix("the configuration names it") == true)
+        for own in ["etc", "data", ""] {
+            #expect(try refusal(own) == "the gateway's own files are there", "\(own)")
+        }
+        // What is listed for a program may lie with the configuration, and around what is named.
+        for path in ["etc/modules.py", "etc/tasks", "srv/tasks", "srv/tasks/keys"] {
+            #expect(try refusal(path) == nil, "\(path)")
+        }
+        #expect(files.isReadable(codeFolder: "\(root)/srv/tasks"))
+        #expect(!files.isReadable(codeFolder: "\(root)/recordings"))
+        #expect(
+            Set(files.named(below: "\(root)/srv").map(\.key)) == ["http.tls.key", "push.webhook.secret"])
+        // As it is written, since links lead elsewhere later.
+        for path in [
+            "data/key", "srv/tasks/www.notion.so", "recordings", "etc/portico.yaml", "data", "etc",
+            "db/portico.sqlite-wal",
+        ] {
+            #expect(files.closed.map { URL(filePath: $0).standardized.path }.contains("\(root)/\(path)"), "\(path)")
+        }
     }
 
     @Test func `data below the configuration's folder are not read by a program beside them`() {

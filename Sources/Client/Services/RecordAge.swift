@@ -12,13 +12,14 @@ public struct RecordAge: Sendable, Equatable {
 
 extension TransportResponse {
     /// How old the records of an answer are (`Age` and `Cache-Status`, RFC 9111 and RFC 9211); nil: the gateway has their
-    /// truth. By this device's clock.
+    /// truth. By this device's clock. A number that is too large is the largest (RFC 9111, section 1.2.2).
     public var age: RecordAge? {
-        guard let seconds = header("age").flatMap({ UInt32($0) }), let status = header("cache-status"),
+        guard let text = header("age"), !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let status = header("cache-status"),
             status.hasPrefix("portico;")
         else { return nil }
         return RecordAge(
-            asOf: Date(timeIntervalSinceNow: -Double(seconds)),
+            asOf: Date(timeIntervalSinceNow: -Double(UInt32(text) ?? UInt32(Int32.max))),
             isStale: status.contains("fwd=stale") && !status.contains("stored"))
     }
 }

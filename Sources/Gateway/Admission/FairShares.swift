@@ -141,30 +141,18 @@ final class FairShareQueue: Sendable {
         state = Mutex(State(shares: shares))
     }
 
-    struct Place: Sendable {
-        let slot: FairShares.Slot
-        /// In the queue; nil: under way.
-        fileprivate let number: UInt64?
-    }
-
-    /// A place under way or in the queue. Throws `server.overloaded` where the queue is full. Does not wait.
-    func reserve(_ slot: FairShares.Slot) throws(PorticoError) -> Place {
+    /// Throws `server.overloaded` where the queue is full, and `CancellationError` where the request's time is over.
+    func take(_ slot: FairShares.Slot) async throws {
         switch state.withLock({ $0.shares.take(slot) }) {
-        case .taken: return Place(slot: slot, number: nil)
-        case .waits(let number): return Place(slot: slot, number: number)
+        case .taken: return
         case .refused:
             throw PorticoError(.overloaded, "Too many requests of this kind are under way.", retryAfter: 1)
-        }
-    }
-
-    /// Returns when the place is one under way, which has to be left. Throws `CancellationError` where the request's time is
-    /// over; it has no place then.
-    func wait(for place: Place) async throws {
-        guard let number = place.number else { return }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { wait(number, $0) }
-        } onCancel: {
-            giveUp(number)
+        case .waits(let number):
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { wait(number, $0) }
+            } onCancel: {
+                giveUp(number)
+            }
         }
     }
 

@@ -60,35 +60,30 @@ final class RequestQuotas: Sendable {
         return standings.first(where: \.isExceeded) ?? standings.min { $0.remaining < $1.remaining }
     }
 
-    /// A request's place among those under way, or in the queue for one. It has to be left, once.
-    enum Place: Sendable {
-        /// Health, and operators at the listeners of their own, who must get through.
-        case uncounted
-        case counted(FairShareQueue, FairShareQueue.Place)
+    /// The place of one request among those under way.
+    struct Place: Sendable {
+        fileprivate let slot: FairShares.Slot
+        fileprivate let queue: FairShareQueue
     }
 
-    /// Counts the request for its caller and its adapter. Does not wait: where the caller or the adapter has its share under way
-    /// already, the place is one in the queue (``wait(for:)``). Throws `server.overloaded` where enough others wait.
+    /// Waits where the caller or the adapter has its share under way already. Throws `server.overloaded` where enough
+    /// others wait. Nil for health and for operators at the listeners of their own, who must get through.
     ///
     /// - Parameter isBatch: whether the request has calls of its own, which are counted apart.
-    func reserve(
+    func take(
         _ caller: Caller, of request: GatewayRequest, adapter: AdapterName?, isBatch: Bool
-    ) throws(PorticoError) -> Place {
-        guard caller.adminRole == nil, !RequestPermits.isAlwaysAnswered(request.target.path) else { return .uncounted }
-        let queue = isBatch ? batches : requests
-        return .counted(
-            queue, try queue.reserve(FairShares.Slot(caller: Self.key(caller, request), adapter: adapter?.text)))
+    ) async throws -> Place? {
+        guard caller.adminRole == nil, !RequestPermits.isAlwaysAnswered(request.target.path) else { return nil }
+        let place = Place(
+            slot: FairShares.Slot(caller: Self.key(caller, request), adapter: adapter?.text),
+            queue: isBatch ? batches : requests)
+        try await place.queue.take(place.slot)
+        return place
     }
 
-    /// Returns when the request may begin. Throws `CancellationError` where its time is over before; it has no place then.
-    func wait(for place: Place) async throws {
-        guard case .counted(let queue, let place) = place else { return }
-        try await queue.wait(for: place)
-    }
-
-    func leave(_ place: Place) {
-        guard case .counted(let queue, let place) = place else { return }
-        queue.leave(place.slot)
+    func leave(_ place: Place?) {
+        guard let place else { return }
+        place.queue.leave(place.slot)
     }
 
     /// Whose share the request's work uses.

@@ -56,9 +56,6 @@ public struct SessionCookieSettings: Sendable, Equatable {
         SessionCookieSettings(exactly: isSecure ? "__Host-portico_pending" : "portico_pending", isSecure: isSecure)
     }
 
-    /// Of all cookies that the gateway reads.
-    var names: Set<String> { [name, beforeSignIn.name, pendingSignIn.name] }
-
     private init(exactly name: String, isSecure: Bool) {
         self.name = name
         self.isSecure = isSecure

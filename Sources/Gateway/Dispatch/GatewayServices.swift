@@ -24,22 +24,19 @@ struct GatewayServices: Sendable {
     let rights: AttachmentRights?
     /// Ends what belongs to a sign-in with it; nil at the admin listener.
     let credentials: CredentialWatch?
-    /// The cookies by which the gateway knows a browser; none at the admin listener.
-    let cookies: Set<String>
     /// Where changes of operators are recorded; nil at the public listener.
     var audit: (@Sendable (AuditEvent) async throws -> Void)?
 
     /// `old`: those of the gateway whose place this one takes. Deadlines go on, and allowances where they are the same.
     init(
         store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil,
-        cookies: Set<String> = [], credentials: CredentialWatch? = nil,
+        credentials: CredentialWatch? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         tracing: RequestTracing = RequestTracing(tracer: nil, slow: nil), succeeding old: GatewayServices? = nil
     ) {
         self.tracing = tracing
         self.metrics = RequestMetrics(metrics)
         self.rights = rights
-        self.cookies = cookies
         self.credentials = credentials
         self.store = store
         self.limits = limits

@@ -11,6 +11,7 @@ struct MountEndpoint: Endpoint {
     let mount: HTTPMount
     let services: GatewayServices
     let properties: EndpointProperties
+    private let fieldsOfPrograms = ProgramFields()
 
     init(served: ServedAdapter, mount: HTTPMount, services: GatewayServices) {
         self.served = served
@@ -103,7 +104,10 @@ struct MountEndpoint: Endpoint {
     }
 
     private func response(_ answer: MountResponse, to request: GatewayRequest) throws(PorticoError) -> GatewayResponse {
-        let headers = served.process == nil ? answer.headers : answer.headers.ofProgram(without: services.cookies)
+        let headers =
+            served.process == nil
+            ? answer.headers
+            : fieldsOfPrograms.permitted(answer.headers, now: services.clock.now(), log: served.log)
         // What has a coding already keeps it, and a part of a whole is a part of the whole's bytes (RFC 9110, section 15.3.7).
         let isCodable = !headers.hasCoding && answer.status != 206
         let coding = isCodable ? ContentCoding.negotiate(request.headers[.acceptEncoding]) : nil
@@ -144,38 +148,6 @@ extension MountHeaders {
         "age", "content-disposition", "content-location", "content-range", "content-type", "etag", "expires",
         "last-modified", "location", "retry-after",
     ]
-
-    /// What holds for the whole origin, which a program shares with the gateway and the other adapters, or what a proxy before
-    /// the gateway would act on with rights of its own.
-    private static let ofOrigin: Set<String> = [
-        "accept-ch", "activate-storage-access", "alt-svc", "attribution-reporting-register-source",
-        "attribution-reporting-register-trigger", "clear-site-data", "critical-ch", "expect-ct", "nel",
-        "observe-browsing-topics", "origin-agent-cluster", "public-key-pins", "public-key-pins-report-only",
-        "report-to", "reporting-endpoints", "sec-session-challenge", "sec-session-registration",
-        "service-worker-allowed", "set-login", "strict-transport-security", "use-as-dictionary", "x-accel-redirect",
-        "x-lighttpd-send-file", "x-litespeed-location", "x-reproxy-url", "x-sendfile", "x-sendfile2",
-    ]
-
-    /// What a program may answer: nothing of the whole origin, and no cookie of these names.
-    fileprivate func ofProgram(without cookies: Set<String>) -> MountHeaders {
-        MountHeaders(
-            fields.filter { field in
-                let name = field.name.lowercased()
-                guard name == "set-cookie" else { return !Self.ofOrigin.contains(name) }
-                return Self.cookieName(field.value).map { !cookies.contains($0) } ?? false
-            })
-    }
-
-    /// Nil for one without a name, which browsers send back as its value alone: that could be another cookie's name and value.
-    /// Nil for one with other bytes than those of ASCII too: what reads them may take another one's name out of them.
-    /// Source: RFC 6265bis, sections 4.1.1 and 5.6.
-    private static func cookieName(_ field: String) -> String? {
-        guard field.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-        let pair = field.utf8.prefix { $0 != UInt8(ascii: ";") }
-        guard let split = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-        let name = Substring(pair[..<split]).trimmingSpaces()
-        return name.isEmpty ? nil : String(name)
-    }
 
     /// Whether the body has a coding already.
     fileprivate var hasCoding: Bool {

@@ -100,7 +100,7 @@ struct BodyReader: Sendable {
         guard !bytes.isEmpty else { throw PorticoError(.requestMalformed, "The body is empty.") }
         guard let contentType else { throw PorticoError(NegotiationFailure.unsupported(formats.mediaTypes)) }
         do {
-            guard case .format(let body) = try named.meaning(of: contentType, in: formats, bytes) else {
+            guard case .format(let body) = try named.format(of: contentType, in: formats, bytes) else {
                 return try form(bytes)
             }
             let limits = ReadingLimits(depth: limits.depth, values: limits.values)
@@ -234,10 +234,10 @@ struct EmbeddedDocument {
     }
 }
 
-/// What the `Content-Type` of bodies was found to mean: callers say few different things. Types that two formats share
+/// The formats of bodies by their `Content-Type`: callers say few different things. Types that two formats share
 /// are not kept, since the body decides there, nor are failures. When it is full it begins anew.
 final class NamedBodyFormats: Sendable {
-    enum Meaning: Sendable {
+    enum Format: Sendable {
         case form
         case format(RouteFormats.Body)
     }
@@ -245,24 +245,24 @@ final class NamedBodyFormats: Sendable {
     static let capacity = 256
     static let longestField = 256
 
-    private let meanings = Mutex<[String: Meaning]>([:])
+    private let known = Mutex<[String: Format]>([:])
 
-    func meaning(
+    func format(
         of contentType: String, in formats: RouteFormats, _ bytes: [UInt8]
-    ) throws(NegotiationFailure) -> Meaning {
-        if let known = meanings.withLock({ $0[contentType] }) { return known }
+    ) throws(NegotiationFailure) -> Format {
+        if let format = known.withLock({ $0[contentType] }) { return format }
         guard let type = MediaType(contentType) else { throw .malformedField("Content-Type") }
         let isForm = type.essence == BodyReader.formType
-        let meaning: Meaning = isForm ? .form : .format(try formats.body(contentType: contentType, bytes: bytes))
-        if isForm || formats.isUnambiguous(type) { keep(meaning, for: contentType) }
-        return meaning
+        let format: Format = isForm ? .form : .format(try formats.body(contentType: contentType, bytes: bytes))
+        if isForm || formats.isUnambiguous(type) { keep(format, for: contentType) }
+        return format
     }
 
-    private func keep(_ meaning: Meaning, for contentType: String) {
+    private func keep(_ format: Format, for contentType: String) {
         guard contentType.utf8.count <= Self.longestField else { return }
-        meanings.withLock { meanings in
-            if meanings.count >= Self.capacity { meanings.removeAll(keepingCapacity: true) }
-            meanings[contentType] = meaning
+        known.withLock { known in
+            if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
+            known[contentType] = format
         }
     }
 }

@@ -25,9 +25,8 @@ import ValueTree
 /// None of them waits. A credential that memory does not know interrupts them after step 2; ``complete(_:)`` looks it up
 /// and goes on at step 4. What no step has answered, ``complete(_:)`` runs:
 ///
-/// 8. ``reserve(_:)`` takes a place of the caller and of the adapter, or one in their queue (503 where that is full), before
-///    anything is waited for. The request waits in the queue. From here on its work takes turns with that of other accounts
-///    (``ProcessorShares``).
+/// 8. ``RequestQuotas`` waits for a slot of the caller and of the adapter (503 where the queue is full). From here on the
+///    request's work takes turns with that of other accounts (``ProcessorShares``).
 /// 9. Rows of mirrors that are not fresh are refreshed or waited for. The endpoint runs: an operation, a mount, a
 ///    resource, an account or a description.
 /// 10. Conditional requests are evaluated; ``ErrorWriter`` writes errors in the caller's format; headers of CSRF, rate
@@ -173,20 +172,6 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// Gives a request that needs its endpoint a place, or answers that there is none. Does not wait, so that requests beyond
-    /// an account's share hold nothing that others need. ``complete(_:)`` leaves the place.
-    func reserve(_ step: AdmissionStep) -> AdmissionStep {
-        guard case .needsEndpoint(var admitted) = step, admitted.place == nil else { return step }
-        let (request, endpoint) = (admitted.request, admitted.endpoint.properties)
-        do {
-            admitted.place = try services.quotas.reserve(
-                request.caller, of: request.request, adapter: endpoint.adapter, isBatch: endpoint.hasCalls)
-        } catch {
-            return .answered(failed(error, admitted))
-        }
-        return .needsEndpoint(admitted)
-    }
-
     /// What ``admit(_:)`` has not answered, or not in its shape.
     func complete(_ step: AdmissionStep) async -> GatewayAnswer {
         var answer = await answer(to: step)
@@ -199,14 +184,11 @@ public final class Gateway: Sendable {
     private func answer(to step: AdmissionStep) async -> GatewayAnswer {
         switch step {
         case .answered(let answer): return answer
-        case .needsEndpoint(let admitted):
-            guard let place = admitted.place else { return await answer(to: reserve(step)) }
-            return await run(admitted, at: place)
+        case .needsEndpoint(let admitted): return await run(admitted)
         case .needsCaller(let admission):
             do {
                 let caller = try await caller(of: admission.request)
-                // A request that is refused does not wait behind those of its account.
-                let step = reserve(admit(admission, from: caller))
+                let step = admit(admission, from: caller)
                 return await withTaskExecutorPreference(executor(for: caller, admission.request)) {
                     await answer(to: step)
                 }
@@ -244,7 +226,7 @@ public final class Gateway: Sendable {
     }
 
     /// Steps 8 to 10.
-    private func run(_ admitted: AdmittedRequest, at place: RequestQuotas.Place) async -> GatewayAnswer {
+    private func run(_ admitted: AdmittedRequest) async -> GatewayAnswer {
         let request = admitted.request.request
         if case .stream = request.body, admitted.request.caller.isIdentified {
             let caller = admitted.request.caller
@@ -256,21 +238,23 @@ public final class Gateway: Sendable {
         // The calls of a batch are steps of the batch.
         guard !request.isPartOfBatch,
             let timeline = request.timeline.load() ?? services.tracing.timeline(for: request.place)
-        else { return await dispatch(admitted, at: place) }
+        else { return await dispatch(admitted) }
         _ = request.timeline.storeIfNil(timeline)
         return await RequestTimeline.$current.withValue(timeline) {
-            guard let context = services.tracing.context(of: request.place) else {
-                return await dispatch(admitted, at: place)
-            }
-            return await ServiceContext.withValue(context) { await dispatch(admitted, at: place) }
+            guard let context = services.tracing.context(of: request.place) else { return await dispatch(admitted) }
+            return await ServiceContext.withValue(context) { await dispatch(admitted) }
         }
     }
 
-    private func dispatch(_ admitted: AdmittedRequest, at place: RequestQuotas.Place) async -> GatewayAnswer {
+    private func dispatch(_ admitted: AdmittedRequest) async -> GatewayAnswer {
         let (request, caller) = (admitted.request.request, admitted.request.caller)
         do {
-            try await RequestTimeline.measure(.queue, "queue") { try await services.quotas.wait(for: place) }
-            defer { services.quotas.leave(place) }
+            let slot = try await RequestTimeline.measure(.queue, "queue") {
+                let endpoint = admitted.endpoint.properties
+                return try await services.quotas.take(
+                    caller, of: request, adapter: endpoint.adapter, isBatch: endpoint.hasCalls)
+            }
+            defer { services.quotas.leave(slot) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request, of: caller)) {
                     let age = try await self.age(of: admitted)
@@ -545,8 +529,6 @@ struct AdmittedRequest: Sendable {
     var rateLimit: RateLimitState?
     /// Of the mirrored rows that a cached response is made of.
     var age: MirrorAge?
-    /// Nil: not counted yet.
-    var place: RequestQuotas.Place?
 
     /// Those that the answer is made of.
     var mirrors: ReadMirrors {

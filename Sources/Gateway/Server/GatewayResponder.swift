@@ -72,7 +72,7 @@ final class GatewayResponder: RequestResponder {
                 return nil
             }
             try permits.take(for: request.target.path)
-            return complete(serving.gateway.reserve(step), request, inbound, serving, on: sink)
+            return complete(step, request, inbound, serving, on: sink)
         } catch {
             send(failure(error, inbound, id, serving.gateway), to: inbound, id, parsed, serving, on: sink)
             return nil

@@ -19,6 +19,20 @@ enum Overrides {
         return found
     }
 
+    /// As ``environment(_:_:)``, without those that name no key.
+    static func known(
+        in environment: [String: String], _ reference: ConfigurationReference
+    ) -> [(path: [String], node: ConfigurationNode)] {
+        environment.sorted { $0.key < $1.key }.compactMap { name, text in
+            guard name.hasPrefix(prefix), let path = path(of: String(name.dropFirst(prefix.count)), reference) else {
+                return nil
+            }
+            return (path, FlowText.node(text, at: .environment(name)))
+        }
+    }
+
+    private static let prefix = "PORTICO_"
+
     /// Those that Kubernetes sets in every container for a service named `portico` or `portico-…`: `PORTICO_SERVICE_HOST`,
     /// `PORTICO_SERVICE_PORT`, `PORTICO_PORT=tcp://…` and `PORTICO_PORT_8443_TCP…`.
     static func serviceVariables(_ environment: [String: String]) -> [String] {

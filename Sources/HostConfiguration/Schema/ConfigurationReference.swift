@@ -115,6 +115,8 @@ public struct ConfigurationKey: Sendable, Equatable {
     public let isRequired: Bool
     /// Whether a gateway that runs takes up another value; otherwise that needs a restart.
     public private(set) var reloads = false
+    /// Where the paths begin that its texts are; nil: they are no paths of files.
+    public private(set) var files: NamedPath.Base?
 
     public init(
         _ path: String, _ kind: ConfigurationKind, default defaultText: String? = nil, isRequired: Bool = false,
@@ -133,6 +135,14 @@ public struct ConfigurationKey: Sendable, Equatable {
     public var reloading: ConfigurationKey {
         var key = self
         key.reloads = true
+        return key
+    }
+
+    /// The same key, whose texts are paths of files and folders: no program may read them. Of a secret it is the secret's text that
+    /// may be a path.
+    public func namingFiles(from base: NamedPath.Base) -> ConfigurationKey {
+        var key = self
+        key.files = base
         return key
     }
 

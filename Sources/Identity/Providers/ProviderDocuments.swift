@@ -9,7 +9,7 @@ final class ProviderDocuments: Sendable {
     private let settings: OpenIDConnectSettings
     private let upstream: any Upstream
     private let clock: any WallClock
-    private let knowledge: Mutex<ProviderKnowledge>
+    private let cache: Mutex<ProviderDocumentCache>
     private let turn = AsyncMutex(limit: 1000)
     private let isRefreshing = Mutex(false)
 
@@ -17,7 +17,7 @@ final class ProviderDocuments: Sendable {
         self.settings = settings
         self.upstream = upstream
         self.clock = clock
-        knowledge = Mutex(ProviderKnowledge(settings))
+        cache = Mutex(ProviderDocumentCache(settings))
     }
 
     func configuration() async throws -> ProviderConfiguration {
@@ -32,10 +32,10 @@ final class ProviderDocuments: Sendable {
         return fitting.count == 1 ? fitting.first : nil
     }
 
-    private func documents(_ isEnough: @escaping @Sendable (ProviderKnowledge.Documents) -> Bool) async throws
-        -> ProviderKnowledge.Documents
+    private func documents(_ isEnough: @escaping @Sendable (ProviderDocumentCache.Documents) -> Bool) async throws
+        -> ProviderDocumentCache.Documents
     {
-        switch knowledge.withLock({ $0.answer(now: clock.now(), isEnough) }) {
+        switch cache.withLock({ $0.answer(now: clock.now(), isEnough) }) {
         case .known(let documents): return documents
         case .unavailable(let failure): throw failure
         case .fetch: return try await fetched(isEnough)
@@ -50,38 +50,39 @@ final class ProviderDocuments: Sendable {
         }
     }
 
-    private func fetched(_ isEnough: @escaping @Sendable (ProviderKnowledge.Documents) -> Bool) async throws
-        -> ProviderKnowledge.Documents
+    private func fetched(_ isEnough: @escaping @Sendable (ProviderDocumentCache.Documents) -> Bool) async throws
+        -> ProviderDocumentCache.Documents
     {
         try await turn.pass {
             if let known = try self.known(isEnough) { return known }
             do {
                 let fetched = try await self.fetch()
-                self.knowledge.withLock { $0.note(fetched, now: self.clock.now()) }
+                self.cache.withLock { $0.note(fetched, now: self.clock.now()) }
                 return fetched
             } catch let error as PorticoError {
-                guard let old = self.knowledge.withLock({ $0.note(error, now: self.clock.now()) }) else { throw error }
+                guard let old = self.cache.withLock({ $0.note(error, now: self.clock.now()) }) else { throw error }
                 return old
             }
         }
     }
 
-    private func known(_ isEnough: (ProviderKnowledge.Documents) -> Bool) throws -> ProviderKnowledge.Documents? {
-        switch knowledge.withLock({ $0.answer(now: clock.now(), isEnough) }) {
+    private func known(_ isEnough: (ProviderDocumentCache.Documents) -> Bool) throws -> ProviderDocumentCache.Documents?
+    {
+        switch cache.withLock({ $0.answer(now: clock.now(), isEnough) }) {
         case .known(let documents): return documents
         case .fetch, .refresh: return nil
         case .unavailable(let failure): throw failure
         }
     }
 
-    private func fetch() async throws -> ProviderKnowledge.Documents {
+    private func fetch() async throws -> ProviderDocumentCache.Documents {
         let base =
             settings.issuer.target.hasSuffix("/") ? settings.issuer.target.dropLast() : settings.issuer.target[...]
         guard let place = settings.issuer.at(path: base + "/.well-known/openid-configuration"),
             let configuration = ProviderConfiguration(try await json(place), settings)
         else { throw broken("its configuration is not what it must be") }
         guard case .list(let keys) = try await json(configuration.keys)["keys"] else { throw broken("it has no keys") }
-        return ProviderKnowledge.Documents(
+        return ProviderDocumentCache.Documents(
             configuration: configuration,
             keys: Array(keys.compactMap(ProviderKey.init).prefix(OpenIDConnectSettings.maximumKeys)))
     }
@@ -117,7 +118,7 @@ final class ProviderDocuments: Sendable {
 ///
 /// A key that is not known may have been published a moment ago, so it is a reason to fetch; but any client can send an
 /// unknown key into a token, so it is one only now and then.
-struct ProviderKnowledge: Sendable {
+struct ProviderDocumentCache: Sendable {
     struct Documents: Sendable {
         let configuration: ProviderConfiguration
         let keys: [ProviderKey]

@@ -20,13 +20,18 @@ public struct StoreRestore: Sendable {
     /// What was there before.
     public var replaced: String { path + ".replaced" }
 
-    /// Throws ``PorticoError`` where the backup is damaged.
-    public func prepare(from backup: BackupFolder, ids: any RecordIDSource = RandomRecordIDs()) throws -> BackupSummary
-    {
+    /// Throws ``PorticoError`` where the backup is damaged; nothing is left of it then, and what an earlier restore has prepared
+    /// stays. `accepting` is called when the copy is whole, before it counts: what it throws refuses the backup.
+    public func prepare(
+        from backup: BackupFolder, ids: any RecordIDSource = RandomRecordIDs(), accepting: () throws -> Void = {}
+    ) throws -> BackupSummary {
         let copy = path + ".restoring"
-        do {
-            // What an earlier restore left, its journal too: it would be taken for the copy's.
+        // What an earlier restore left, its journal too: it would be taken for the copy's.
+        func removeCopy() throws {
             for ending in ["", "-journal", "-wal", "-shm"] { try DurableFiles.remove(copy + ending) }
+        }
+        do {
+            try removeCopy()
             guard try backup.copy(BackupFolder.storeName, to: copy) else {
                 throw PorticoError(
                     .storeUnavailable, "The backup's store is damaged: its digest is not the listed one.")
@@ -34,10 +39,11 @@ public struct StoreRestore: Sendable {
             let summary = try BackupSummary.checking(copy)
             try changeEpoch(of: copy, to: ids.next().text)
             try DurableFiles.flush(copy)
+            try accepting()
             try DurableFiles.move(copy, to: prepared)
             return summary
         } catch {
-            try? FileManager.default.removeItem(atPath: copy)
+            try? removeCopy()
             throw PorticoError.ofFiles(error, "The backup cannot be copied beside the store.")
         }
     }

@@ -27,6 +27,8 @@ public struct WorkerProgram: Sendable, Equatable {
     public var readsProgramFolder = true
     /// Whether it may read the folder `../lib` of that folder, where an installed program has its libraries.
     public var readsLibraryFolder = true
+    /// Absolute paths of files and folders that it may not read although they lie below folders that it may.
+    public var closed: [String] = []
     /// Environment beyond what every worker gets.
     public var environment: [String: String]
     public var limits: WorkerLimits
@@ -53,8 +55,9 @@ public struct WorkerProgram: Sendable, Equatable {
     /// What the launcher is started with, its own name first.
     func launcherArguments(host: Int32) -> [String] {
         var all = [launcher, "--parent", "\(host)", "--folder", folder, "--sandbox", sandbox.rawValue]
-        for path in readable + libraryFolders + programFolder { all += ["--read", path] }
+        for path in readableFolders { all += ["--read", path] }
         for path in listable { all += ["--list", path] }
+        for path in closed { all += ["--close", path] }
         all += ["--memory", "\(limits.memory)", "--file", "\(limits.file)"]
         all += ["--descriptors", "\(limits.descriptors)", "--processes", "\(limits.processes)"]
         if let seconds = limits.processorSeconds { all += ["--cpu-seconds", "\(seconds)"] }
@@ -73,6 +76,9 @@ public struct WorkerProgram: Sendable, Equatable {
         all.merge(environment) { _, own in own }
         return all.map { "\($0.key)=\($0.value)" }.sorted()
     }
+
+    /// What it may read beside its own folder and file, and beside the system's libraries.
+    public var readableFolders: [String] { readable + libraryFolders + programFolder }
 
     /// The folder of the program's file: not where the worker's own folder is below it, since the gateway's files are
     /// beside that one.

@@ -22,8 +22,14 @@ extension WorkerConnection {
         ]
         parameters["context"] = contextMessage
         let scope = CallScope(caller: call.caller, records: call.records)
-        return try read(
+        let result = try read(
             OperationResult.self, try await ask(RequestMethod.call, parameters, scope), of: RequestMethod.call)
+        guard let version = result.validators?.version, !Validators.isTagText(version) else { return result }
+        Log(log).warning(
+            "a version that no entity tag can have was left out",
+            ["operation": .text(call.operation.text), "version": .text(version.cut(toBytes: 100))])
+        return OperationResult(
+            result.content, validators: Validators(lastModified: result.validators?.lastModified), age: result.age)
     }
 
     public func handle(_ request: MountRequest) async throws -> MountResponse {
@@ -154,6 +160,18 @@ extension WorkerConnection {
     }
 
     fileprivate var contextMessage: WireValue? { CallContext.current.map { ContextValues($0).message } }
+}
+
+extension Validators {
+    /// Whether an entity tag can be made of it (RFC 9110, section 8.8.3), of ASCII, and not too long to come back in a request.
+    fileprivate static func isTagText(_ version: String) -> Bool {
+        (1...longestVersion).contains(version.utf8.count)
+            && version.utf8.allSatisfy {
+                (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: ",")
+            }
+    }
+
+    private static let longestVersion = 200
 }
 
 extension MountHeaders {

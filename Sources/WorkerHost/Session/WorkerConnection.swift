@@ -56,6 +56,8 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     /// The keys below `adapters.{name}` that the adapter understands.
     public var options: [ConfigurationOption] { state.withLock { $0.options } }
 
+    public var received: Int { connection.withLock { $0 }?.received ?? 0 }
+
     public func ping() async throws { _ = try await ask(RequestMethod.ping) }
 
     public func ended() async -> WorkerEnd {

@@ -11,6 +11,10 @@ public protocol WorkerSession: RuleAnswering {
     /// Returns when the worker's reader has answered, whatever its calls do. Throws ``WorkerEnded``.
     func ping() async throws
 
+    /// How much has come from the worker so far, in messages: responses, requests, events and pieces of bodies, but for answers to
+    /// ``ping()``. Nothing comes of one whose calls all hang.
+    var received: Int { get }
+
     /// Returns when the connection has ended, and says why.
     func ended() async -> WorkerEnd
 

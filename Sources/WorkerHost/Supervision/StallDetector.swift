@@ -4,8 +4,9 @@ import FoundationEssentials
 /// that is asked with each heartbeat.
 ///
 /// Calls that expire are no proof alone, since the system that they wait for may be slow, and their callers may have gone
-/// soon. What counts is the time in which a call waits. One that takes the processor all of it is held for broken soon, any
-/// other late.
+/// soon. What counts is the time in which a call waits. One of which nothing came while a call had all of its time, and nothing
+/// from then to the second heartbeat at which a call waits, is broken: it has not even answered that the call was cancelled.
+/// One that takes the processor all of the time is held for broken soon, any other late.
 struct StallDetector: Sendable {
     /// Calls of a worker that expired, while none was answered.
     struct Stall: Sendable, Equatable {
@@ -14,8 +15,18 @@ struct StallDetector: Sendable {
         var expired: Int
     }
 
+    /// A call that had all of its time, in which nothing of the worker came.
+    struct Silence: Sendable, Equatable {
+        /// How much had come when it began, and when it ended.
+        var received: Int
+        /// That the call had.
+        var time: Duration
+    }
+
     private let limits: SupervisionLimits
     private var watch: Watch?
+    /// At the last heartbeat, if a call waited then.
+    private var silence: Silence?
 
     /// What heartbeats have seen since the first call expired.
     private struct Watch {
@@ -29,6 +40,17 @@ struct StallDetector: Sendable {
 
     init(limits: SupervisionLimits) {
         self.limits = limits
+    }
+
+    /// Why the worker is to be killed for a silence that goes on; nil: it is not. `isCalled`: it has a call now.
+    mutating func reason(_ silence: Silence?, isCalled: Bool) -> String? {
+        guard let silence, isCalled else {
+            self.silence = nil
+            return nil
+        }
+        defer { self.silence = silence }
+        guard self.silence?.received == silence.received else { return nil }
+        return "Nothing came from the worker in the \(silence.time) that a call had, and nothing since."
     }
 
     /// Why the worker is to be killed; nil: it is not. `isCalled`: it has a call now. `processorDemand`: of all its life.

@@ -9,10 +9,14 @@ final class WorkerCalls: Sendable {
     private struct State {
         var admission: Admission
         var latest: (any WorkerSession)?
+        /// That the session is of.
+        var attempt = 0
         /// Calls that ended with the session of this attempt.
         var interrupted = (attempt: 0, calls: 0)
         /// Calls that expired since one was answered.
         var stall: StallDetector.Stall?
+        /// The last call whose whole time passed without anything of the worker's coming.
+        var silence: StallDetector.Silence?
         var drained: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -30,6 +34,12 @@ final class WorkerCalls: Sendable {
 
     var stall: StallDetector.Stall? { state.withLock { $0.stall } }
 
+    /// A silence that goes on; nil: something has come since.
+    var silence: StallDetector.Silence? {
+        let (silence, session) = state.withLock { ($0.silence, $0.latest) }
+        return silence?.received == session?.received ? silence : nil
+    }
+
     /// The last session, which may have ended.
     var latest: (any WorkerSession)? { state.withLock { $0.latest } }
 
@@ -44,6 +54,7 @@ final class WorkerCalls: Sendable {
         var mayRepeat = isRepeatable
         while true {
             let (session, attempt) = try await enter(until: deadline)
+            let (began, received) = (ContinuousClock.now, session.received)
             do {
                 let result = try await body(session)
                 leave(.answered)
@@ -56,7 +67,16 @@ final class WorkerCalls: Sendable {
                 guard triesLeft > 0, !ended.wasSent || mayRepeat, !Task.isCancelled else { throw ended }
                 if ended.wasSent { mayRepeat = false }
             } catch {
-                leave(Task.isCancelled ? .expired : .answered)
+                guard Task.isCancelled else {
+                    leave(.answered)
+                    throw error
+                }
+                // A caller may have gone earlier: that says nothing about the worker.
+                let isOverdue = deadline.map { ContinuousClock.now >= $0 } ?? false
+                leave(
+                    .expired,
+                    isOverdue && session.received == received
+                        ? StallDetector.Silence(received: received, time: .now - began) : nil, attempt)
                 throw error
             }
         }
@@ -77,7 +97,8 @@ final class WorkerCalls: Sendable {
     func open(_ session: any WorkerSession, attempt: Int) {
         let waiters = state.withLock { state in
             state.latest = session
-            state.stall = nil
+            (state.stall, state.silence) = (nil, nil)
+            state.attempt = attempt
             return state.admission.open(session, attempt: attempt)
         }
         for waiter in waiters { waiter.resume() }
@@ -160,9 +181,10 @@ final class WorkerCalls: Sendable {
         case ended
     }
 
-    private func leave(_ end: CallEnd) {
+    private func leave(_ end: CallEnd, _ silence: StallDetector.Silence? = nil, _ attempt: Int = 0) {
         let drained = state.withLock { state in
             state.admission.leave(.current)
+            if let silence, attempt == state.attempt { state.silence = silence }
             switch end {
             case .answered: state.stall = nil
             case .expired:

@@ -178,9 +178,11 @@ private struct SupervisorLoop {
             if case .disconnected(machine.attempt, _) = event { callsAtEnd = callsAtEnd ?? parts.calls.counts.inFlight }
             let actions = machine.handle(event, at: now)
             guard case .answered(machine.attempt) = event, let process else { return actions }
-            let reason = stalls.reason(
-                parts.calls.stall, isCalled: parts.calls.counts.inFlight > 0,
-                processorDemand: process.processorDemand, at: now)
+            let isCalled = parts.calls.counts.inFlight > 0
+            let silence = stalls.reason(parts.calls.silence, isCalled: isCalled)
+            let stall = stalls.reason(
+                parts.calls.stall, isCalled: isCalled, processorDemand: process.processorDemand, at: now)
+            let reason = silence ?? stall
             return actions + (reason.map { machine.handle(.stalled(machine.attempt, $0), at: now) } ?? [])
         case .start(let context, let continuation):
             guard starting == nil, machine.phase == .idle else {

@@ -24,18 +24,20 @@ final class AdapterProgram: Sendable {
     private let state: Mutex<State>
     private let isBeingAsked = Mutex(false)
     /// By which it is run to be asked.
-    private let settings = Mutex<Result<WorkerSettings, CommandError>>(.success(WorkerSettings()))
+    private let settings: Mutex<Result<WorkerSettings, CommandError>>
     private let returns = Mutex<UnavailableAdapterRetries?>(nil)
 
     /// A program that was installed as this adapter, or is being installed; nil: one that a configuration names.
     init(_ path: String, installedAs name: AdapterName? = nil, files: GatewayFiles, isRequired: Bool = false) {
         (self.path, self.name, self.files, self.isRequired) = (path, name, files, isRequired)
+        settings = Mutex(.success(WorkerSettings(files: files)))
         state = Mutex(.unasked)
     }
 
     /// An adapter that was installed and cannot be used as it is.
     init(unusable name: AdapterName, files: GatewayFiles, because reason: String) {
         (path, self.name, self.files, isRequired) = ("", name, files, false)
+        settings = Mutex(.success(WorkerSettings(files: files)))
         state = Mutex(.absent(reason))
     }
 
@@ -46,6 +48,11 @@ final class AdapterProgram: Sendable {
         guard !path.isEmpty else { return nil }
         let folder = WorkerProgram.folders(of: path).program
         return files.isReadable(codeFolder: folder) ? nil : folder
+    }
+
+    /// What the configuration names below the folders that it reads by these settings.
+    func named(by settings: WorkerSettings) -> [(named: GatewayFiles.Named, folder: String)] {
+        path.isEmpty ? [] : settings.named(inFoldersOf: path)
     }
 
     /// The adapter that it is, as far as that is known before it is asked: the one that it was installed as, or was when it was
@@ -79,7 +86,7 @@ final class AdapterProgram: Sendable {
         case .unasked: break
         }
         do {
-            let plugin = try checked(WorkerPlugin(path, settings.withLock { $0 }.get(), hint: hint, files: files))
+            let plugin = try checked(WorkerPlugin(path, settings.withLock { $0 }.get(), hint: hint))
             state.withLock { $0 = .known(plugin) }
             return ConfigurableAdapter(plugin, program: self)
         } catch {
@@ -116,7 +123,7 @@ final class AdapterProgram: Sendable {
         do {
             guard !path.isEmpty else { throw CommandError(reason) }
             let settings = try settings.withLock { $0 }.get()
-            let plugin = try checked(await WorkerPlugin.asking(path, settings, hint: hint, files: files))
+            let plugin = try checked(await WorkerPlugin.asking(path, settings, hint: hint))
             state.withLock { $0 = .known(plugin) }
         } catch {
             state.withLock { $0 = .absent("\(error)") }

@@ -1,24 +1,57 @@
 import Foundation
 import HostConfiguration
 
-/// Where the gateway's own files are, which no worker may read: the data, the store, and what lies with the configuration.
-struct GatewayFiles: Sendable {
+/// What no worker may read: the data, the store, what lies with the configuration unless it is listed for the worker, and every path
+/// that the configuration names, wherever it lies.
+struct GatewayFiles: Sendable, Equatable {
+    /// A path that the configuration names, and the file or folder that it is.
+    struct Named: Sendable, Equatable {
+        let key: String
+        /// Absolute, as it is written: what a link leads to may change.
+        let path: String
+        let file: ResolvedPath
+    }
+
     /// The data directory.
     let data: String
-    private let paths: [ResolvedPath]
     private let directory: ResolvedPath
     private let store: ResolvedPath
     /// Below it each version has a folder of its own.
     private let installed: ResolvedPath
+    private var named: [Named]
 
-    /// `store`: as it is configured, from the data directory on.
-    init(data: String, directory: String, store: String) {
+    /// `store`: as it is configured, from the data directory on. `named`: what the configuration names.
+    init(data: String, directory: String, store: String, named: [NamedPath] = []) {
         self.data = data
         self.directory = ResolvedPath(directory)
-        paths = [ResolvedPath(data), self.directory]
-        self.store = ResolvedPath(
-            URL(fileURLWithPath: store, relativeTo: URL(fileURLWithPath: data, isDirectory: true)).path)
+        self.store = ResolvedPath(Self.absolute(store, from: data))
         installed = ResolvedPath("\(data)/\(InstalledReleases.folderName)")
+        self.named = Self.files(named, data: data, directory: self.directory)
+    }
+
+    /// The same files, and these paths as those that the configuration names.
+    func naming(_ named: [NamedPath]) -> GatewayFiles {
+        var files = self
+        files.named = Self.files(named, data: data, directory: directory)
+        return files
+    }
+
+    private static func files(_ named: [NamedPath], data: String, directory: ResolvedPath) -> [Named] {
+        named.map { named in
+            let folder: String? =
+                switch named.base {
+                case .data: data
+                case .configuration: directory.path
+                case .workingDirectory: nil
+                }
+            let path = absolute(named.path, from: folder)
+            return Named(key: named.key, path: path, file: ResolvedPath(path))
+        }
+    }
+
+    /// `folder`: nil for the one in which the gateway was started.
+    private static func absolute(_ path: String, from folder: String?) -> String {
+        URL(fileURLWithPath: path, relativeTo: folder.map { URL(fileURLWithPath: $0, isDirectory: true) }).path
     }
 
     /// What is not readable by a worker whatever is configured: the kernel's files name other processes and devices.
@@ -26,19 +59,38 @@ struct GatewayFiles: Sendable {
 
     static func areKernels(_ file: ResolvedPath) -> Bool { kernel.contains { ResolvedPath($0).contains(file) } }
 
-    /// Whether some of them are in a folder, or a file is one of them.
-    func overlap(_ file: ResolvedPath) -> Bool {
-        paths.contains { $0.overlaps(file) } || file.contains(store) || file.isBeside(store)
+    /// Absolute paths that are closed to every worker, also where they lie below a folder that it may read: the launcher leaves
+    /// them out, and finds out itself where links lead at that time.
+    var closed: [String] {
+        [ResolvedPath(data).path, directory.path] + ["", "-wal", "-shm", "-journal"].map { store.path + $0 }
+            + named.map(\.path)
+    }
+
+    /// Why a file or folder may not be given to a worker to read; nil: it may be, but for what is ``closed`` below it.
+    func refusal(of file: ResolvedPath) -> String? {
+        if Self.areKernels(file) { return "the kernel's files are there" }
+        if file.overlaps(ResolvedPath(data)) || file.contains(directory) || file.contains(store) || file.isBeside(store)
+        {
+            return "the gateway's own files are there"
+        }
+        return named.first { $0.file.contains(file) }.map { "\($0.key) names it, or a folder around it" }
     }
 
     /// Whether a program may read the folder that it lies in, or that of its libraries: a package's, or one that has none of the
     /// gateway's own files. Below the configuration's folder that is so for a folder of its own.
     func isReadable(codeFolder folder: String) -> Bool {
         let resolved = ResolvedPath(folder)
+        guard !named.contains(where: { $0.file.contains(resolved) }) else { return false }
         let isBesideConfiguration = directory.contains(resolved) && resolved != directory
         return isOfPackage(resolved)
             || !Self.areKernels(resolved) && !resolved.overlaps(ResolvedPath(data)) && !resolved.contains(store)
                 && !resolved.isBeside(store) && (isBesideConfiguration || !resolved.overlaps(directory))
+    }
+
+    /// What the configuration names below a folder.
+    func named(below folder: String) -> [Named] {
+        let folder = ResolvedPath(folder)
+        return named.filter { folder.contains($0.file) }
     }
 
     /// `NAME/versions/VERSION` and what is below it.

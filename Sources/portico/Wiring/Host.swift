@@ -123,6 +123,7 @@ struct Host {
         for name in feeds.adapters { feedTasks.begin(name) { await feeds.run(of: name) } }
         // Before the deadlines of their starts begin: there may be many.
         for served in adapters { await start.samples.loadEarly(served, in: store) }
+        if settings.loadsSampleData { FreeMemory.giveBack() }
     }
 
     private static func storeSettings(

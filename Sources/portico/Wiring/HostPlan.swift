@@ -32,6 +32,8 @@ struct HostPlan {
         let workerLog: WorkerLog?
         /// Of one that is a program.
         let program: AdapterProgram?
+        /// Of its program: what the configuration names below the folders that it reads.
+        let closed: [(named: GatewayFiles.Named, folder: String)]
         /// Whether its program is left out: the adapter stands for it.
         let isAbsent: Bool
 
@@ -79,7 +81,11 @@ struct HostPlan {
         let store = try ResolvedConfiguration(
             of: HostReference.storePath, variable: "PORTICO_STORE_PATH", root, environment: environment,
             overrides: overrides, secrets: secrets)
-        let files = GatewayFiles(data: data, directory: directory, store: store["store.path"]?.text ?? "")
+        let files = GatewayFiles(
+            data: data, directory: directory, store: store["store.path"]?.text ?? "",
+            named: NamedPath.all(
+                in: root, reference: HostReference.reference(for: []), environment: environment, overrides: overrides,
+                secrets: secrets))
         let packages =
             try installed
             ?? InstalledReleases(
@@ -154,6 +160,10 @@ struct HostPlan {
             root, reference: reference, environment: environment, overrides: overrides, secrets: secrets
         ).get()
         (self.resolved, self.reference) = (resolved, reference)
+        // Now that all keys are known.
+        let files = files.naming(
+            NamedPath.all(
+                in: root, reference: reference, environment: environment, overrides: overrides, secrets: secrets))
         warnings =
             resolved.warnings.map(\.description)
             + coded.compactMap { adapter in
@@ -174,9 +184,17 @@ struct HostPlan {
         }
         warnings += adapters.compactMap { planned in
             planned.program?.unreadableFolder.map { folder in
-                "the program of the adapter \(planned.declaration.name) reads nothing but code (its own file, libraries and modules) of its folder "
-                    + "\(folder), where the gateway's own files are: where it needs what lies beside it, move it to a "
-                    + "folder of its own, outside the configuration's folder and the data directory"
+                "the program of the adapter \(planned.declaration.name) reads nothing of its folder \(folder) but its own file, "
+                    + "since the gateway's own files are there: list what else it needs in adapters."
+                    + "\(planned.declaration.name).worker.readable, or move it to a folder of its own, outside the "
+                    + "data directory and not the configuration's"
+            }
+        }
+        warnings += adapters.flatMap { planned in
+            planned.closed.map { closed in
+                "\(closed.named.key) names \(closed.named.path), which lies below \(closed.folder), a folder that the program of the "
+                    + "adapter \(planned.declaration.name) reads: that file is closed to it, and others beside it are not; "
+                    + "move it to a folder without programs"
             }
         }
     }
@@ -266,7 +284,7 @@ struct HostPlan {
         let isAsked = module.program != nil && module.absence == nil
         let worker =
             isAsked
-            ? try WorkerSettings(of: module.name, resolved, files: files) : WorkerSettings()
+            ? try WorkerSettings(of: module.name, resolved, files: files) : WorkerSettings(files: files)
         return (configuration, worker)
     }
 
@@ -298,7 +316,8 @@ struct HostPlan {
                     of: ofCallers),
                 access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"],
                 connectionText: module.connectionText, workerLog: module.workerLog,
-                program: module.program, isAbsent: module.absence != nil)
+                program: module.program, closed: module.program?.named(by: worker) ?? [],
+                isAbsent: module.absence != nil)
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([

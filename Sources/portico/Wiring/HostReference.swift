@@ -72,11 +72,13 @@ enum HostReference {
             "The port of the admin listener; 0 takes a free one. Left out: there is the admin socket alone."),
         ConfigurationKey(
             "admin.tls.certificate", .text, default: "",
-            "The admin listener's certificate and those up to its root (PEM), relative to the data directory."),
-        ConfigurationKey("admin.tls.key", .text, default: "", "Its private key (PEM)."),
+            "The admin listener's certificate and those up to its root (PEM), relative to the data directory."
+        ).namingFiles(from: .data),
+        ConfigurationKey("admin.tls.key", .text, default: "", "Its private key (PEM).").namingFiles(from: .data),
         ConfigurationKey(
             "admin.tls.clientAuthorities", .text, default: "",
-            "Who vouches for operators' certificates (PEM); nothing: operators need tokens."),
+            "Who vouches for operators' certificates (PEM); nothing: operators need tokens."
+        ).namingFiles(from: .data),
         ConfigurationKey(
             "admin.certificateRole", .choice(AdminRole.allCases.map(\.rawValue)), default: "admin",
             "What an operator with such a certificate may do."),
@@ -102,11 +104,13 @@ enum HostReference {
         ConfigurationKey("http.port", .integer(0...65_535), default: "8080", "The port; 0 takes a free one."),
         ConfigurationKey(
             "http.tls.certificate", .text, default: "",
-            "The certificate and those up to its root (PEM), relative to the data directory; nothing: no TLS."),
-        ConfigurationKey("http.tls.key", .text, default: "", "Its private key (PEM)."),
+            "The certificate and those up to its root (PEM), relative to the data directory; nothing: no TLS."
+        ).namingFiles(from: .data),
+        ConfigurationKey("http.tls.key", .text, default: "", "Its private key (PEM).").namingFiles(from: .data),
         ConfigurationKey(
             "http.tls.clientAuthorities", .text, default: "",
-            "Who vouches for callers' certificates (PEM); nothing: none is asked for."),
+            "Who vouches for callers' certificates (PEM); nothing: none is asked for."
+        ).namingFiles(from: .data),
         ConfigurationKey(
             "http.trustedProxies", .list(of: .text), default: "[]",
             "Addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, such as `10.0.0.0/8`."
@@ -312,7 +316,8 @@ enum HostReference {
     ]
 
     static let storePath = ConfigurationKey(
-        "store.path", .text, default: "portico.sqlite", "The database file, in the data directory.")
+        "store.path", .text, default: "portico.sqlite", "The database file, in the data directory."
+    ).namingFiles(from: .data)
 
     static let plugins = ConfigurationKey(
         "plugins", .list(of: .mapping(pluginKeys)), default: "[]", "Adapters of other teams: libraries and programs.")

@@ -29,7 +29,7 @@ struct ReloadPlan: Sendable {
             + old.connectionChanges(to: new)
         let membership = AdapterMembership(from: old.adapters, to: new.adapters)
         self.membership = membership
-        adapters = Set(found.compactMap { $0.optionOwner }).union(renewed)
+        adapters = Set(found.compactMap { $0.optionOwner }).union(renewed).union(old.closingMore(in: new))
             .intersection(new.adapters.map(\.declaration.name)).subtracting(membership.fresh)
         let upstreams = Set(found.compactMap { $0.upstream })
         self.upstreams = upstreams
@@ -91,6 +91,14 @@ extension HostPlan.PlannedAdapter {
 }
 
 extension HostPlan {
+    /// Adapters whose programs run with rules that leave open what is to be closed to them.
+    fileprivate func closingMore(in new: HostPlan) -> [AdapterName] {
+        new.adapters.filter { after in
+            let before = adapters.first { $0.declaration.name == after.declaration.name }?.closed ?? []
+            return after.closed.contains { closed in !before.contains { $0.named.file == closed.named.file } }
+        }.map(\.declaration.name)
+    }
+
     /// Connection files that say something else at the same path.
     fileprivate func connectionChanges(to new: HostPlan) -> [ConfigurationChange] {
         new.adapters.compactMap { after in

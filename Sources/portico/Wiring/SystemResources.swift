@@ -37,3 +37,12 @@ struct SystemClock: WallClock {
 enum PorticoRelease {
     static let version = "0.1.0"
 }
+
+/// Memory that was needed once, and that the allocator would keep.
+enum FreeMemory {
+    /// Gives it back to the system where the C library can: malloc_trim(3), which Swift's overlay of it does not have.
+    static func giveBack() {
+        guard let function = dlsym(nil, "malloc_trim") else { return }
+        _ = unsafeBitCast(function, to: (@convention(c) (Int) -> CInt).self)(0)
+    }
+}

@@ -267,7 +267,8 @@ extension SectionValues {
 /// The keys below `upstreams.{name}`. What an upstream leaves out has the default named here.
 enum UpstreamReference {
     static let keys = (common + credentials + limits + rehearsal).map { key in
-        ConfigurationKey("upstreams.*.\(key.name)", key.kind, default: key.defaultText, key.summary)
+        let below = ConfigurationKey("upstreams.*.\(key.name)", key.kind, default: key.defaultText, key.summary)
+        return key.files.map { below.namingFiles(from: $0) } ?? below
     }
 
     /// By kind.
@@ -312,7 +313,8 @@ enum UpstreamReference {
             "Networks that are not public and may be reached, such as `10.1.0.0/16`."),
         ConfigurationKey(
             "certificates", .list(of: .text), default: "[]",
-            "Files (PEM) of further certificates that are trusted, relative to the configuration file."),
+            "Files (PEM) of further certificates that are trusted, relative to the configuration file."
+        ).namingFiles(from: .configuration),
         ConfigurationKey("deadline", .duration, default: "10s", "Of a whole call."),
     ]
 
@@ -337,10 +339,12 @@ enum UpstreamReference {
         ConfigurationKey("credentials.issuer", .text, "`jwtBearer`: whose assertion it is, such as a service account."),
         ConfigurationKey(
             "credentials.key", .secret(allowsPlain: true),
-            "`jwtBearer`: the key of P-256 or RSA (PEM); `certificate`: the same, or the path of its file."),
+            "`jwtBearer`: the key of P-256 or RSA (PEM); `certificate`: the same, or the path of its file."
+        ).namingFiles(from: .configuration),
         ConfigurationKey(
             "credentials.certificate", .text,
-            "`certificate`: a file (PEM) with the client certificate, relative to the configuration file."),
+            "`certificate`: a file (PEM) with the client certificate, relative to the configuration file."
+        ).namingFiles(from: .configuration),
         ConfigurationKey("credentials.provider", .text, "`portal`: the portal of `identity.providers`."),
         ConfigurationKey("credentials.audience", .text, "`exchange`: for whom the token is."),
     ]
@@ -349,9 +353,11 @@ enum UpstreamReference {
         [
             ConfigurationKey(
                 "record", .text,
-                "For tests: a folder where answers are written, without credentials, relative to the file."),
+                "For tests: a folder where answers are written, without credentials, relative to the file."
+            ).namingFiles(from: .configuration),
             ConfigurationKey(
-                "replay", .text, "For tests: a folder where answers are taken from; the system is not asked."),
+                "replay", .text, "For tests: a folder where answers are taken from; the system is not asked."
+            ).namingFiles(from: .configuration),
             ConfigurationKey(
                 "scrub", .list(of: .text), default: "[]",
                 "Members of recorded JSON bodies and elements of XML whose values are replaced, beside passwords and tokens."

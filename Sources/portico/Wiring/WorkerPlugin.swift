@@ -14,35 +14,33 @@ struct WorkerPlugin: Sendable {
     private let path: String
     /// The path before links were resolved.
     private let source: String
-    private let files: GatewayFiles
-    private var folders: WorkerFolders { WorkerFolders(files.data) }
+    private let data: String
+    private var folders: WorkerFolders { WorkerFolders(data) }
 
     /// Starts the program with these settings, asks for its name, and ends it. Blocks its thread. `hint`: what the operator can
-    /// change where it does not answer; `files`: what it may not read; the program's own folder is below the data directory.
-    init(_ path: String, _ settings: WorkerSettings, hint: String, files: GatewayFiles) throws {
-        self = try Self.blocking { try await Self.asking(path, settings, hint: hint, files: files) }
+    /// change where it does not answer. The program's own folder is below the data directory.
+    init(_ path: String, _ settings: WorkerSettings, hint: String) throws {
+        self = try Self.blocking { try await Self.asking(path, settings, hint: hint) }
     }
 
-    /// As ``init(_:_:hint:files:)``, for a task.
+    /// As ``init(_:_:hint:)``, for a task.
     static func asking(
-        _ source: String, _ settings: WorkerSettings, hint: String, files: GatewayFiles
+        _ source: String, _ settings: WorkerSettings, hint: String
     ) async throws -> WorkerPlugin {
         let path = try ProgramFile(source).path
-        let (name, options) = try await asking(path, settings, files, hint: hint) { ($0.greeting.name, $0.options) }
-        return WorkerPlugin(name: name, options: options, path: path, source: source, files: files)
+        let (name, options) = try await asking(path, settings, hint: hint) { ($0.greeting.name, $0.options) }
+        return WorkerPlugin(name: name, options: options, path: path, source: source, data: settings.files.data)
     }
 
-    private init(
-        name: AdapterName, options: [ConfigurationOption], path: String, source: String, files: GatewayFiles
-    ) {
-        (self.name, self.options, self.path, self.source, self.files) = (name, options, path, source, files)
+    private init(name: AdapterName, options: [ConfigurationOption], path: String, source: String, data: String) {
+        (self.name, self.options, self.path, self.source, self.data) = (name, options, path, source, data)
     }
 
     /// Starts the program once more for what it offers with this configuration. Blocks its thread.
     func describe(_ configuration: AdapterConfiguration, _ settings: WorkerSettings) throws -> WorkerDescription {
-        let (path, files) = (path, files)
+        let path = path
         let description = try Self.blocking {
-            try await Self.asking(path, settings, files, hint: nil) { try await $0.describe(configuration) }
+            try await Self.asking(path, settings, hint: nil) { try await $0.describe(configuration) }
         }
         guard description.declaration.name == name else {
             throw CommandError(
@@ -61,7 +59,7 @@ struct WorkerPlugin: Sendable {
         var session = SessionLimits()
         session.snapshots = Self.permits(store: settings.storeStreams).share(of: name)
         return WorkerAdapter(
-            settings.program(path, folder: folder, files: files),
+            settings.program(path, folder: folder),
             connector: WorkerConnector(configuration: configuration, scratch: folder, limits: session) {
                 log.writeEvent($0)
             },
@@ -85,13 +83,13 @@ struct WorkerPlugin: Sendable {
 
     /// Runs the program for as long as `body` asks it, in a folder that is removed when its process has ended.
     private static func asking<Answer: Sendable>(
-        _ path: String, _ settings: WorkerSettings, _ files: GatewayFiles, hint: String?,
+        _ path: String, _ settings: WorkerSettings, hint: String?,
         _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
     ) async throws -> Answer {
         let folder = FileManager.default.temporaryDirectory.appending(path: "portico-plugin-\(UUID())").path
         do {
             let process = try await WorkerProcesses.shared.start(
-                settings.program(path, folder: folder, files: files), log: .discarding)
+                settings.program(path, folder: folder), log: .discarding)
             do {
                 let answer = try await asking(path, process, hint: hint, body)
                 await remove(folder, of: process)

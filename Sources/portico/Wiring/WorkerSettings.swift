@@ -13,12 +13,15 @@ struct WorkerSettings: Sendable, Equatable {
     var calls = CallLimits()
     /// How many streamed reads the store makes at once.
     var storeStreams = 8
+    /// What no worker may read.
+    let files: GatewayFiles
 
     /// The values that hold where nothing is configured.
-    init() {}
+    init(files: GatewayFiles) { self.files = files }
 
-    /// Throws ``ConfigurationErrors`` for values that cannot work. `files`: what no worker may read.
+    /// Throws ``ConfigurationErrors`` for values that cannot work.
     init(of adapter: AdapterName, _ resolved: ResolvedConfiguration, files: GatewayFiles) throws {
+        self.files = files
         let section = SectionValues("adapters.\(adapter).worker", resolved)
         func duration(_ key: String, _ value: inout Duration) throws {
             guard let configured = section[key]?.duration else { return }
@@ -61,44 +64,36 @@ struct WorkerSettings: Sendable, Equatable {
     }
 
     /// A program that runs by these settings.
-    func program(_ path: String, folder: String, files: GatewayFiles) -> WorkerProgram {
+    func program(_ path: String, folder: String) -> WorkerProgram {
         var program = WorkerProgram(
             executable: path, folder: folder, readable: readable + SwiftRuntimeFolders.named(byProgramAt: path),
             limits: limits, sandbox: sandbox)
         let folders = WorkerProgram.folders(of: path)
         program.readsProgramFolder = files.isReadable(codeFolder: folders.program)
-        if !program.readsProgramFolder {
-            program.readable += Self.code(in: folders.program)
+        // Of what it may read there it looks for the names, as the modules of a script are found.
+        if !program.readsProgramFolder,
+            readable.contains(where: { ResolvedPath(folders.program).contains(ResolvedPath($0)) })
+        {
             program.listable = [folders.program]
         }
         program.readsLibraryFolder = files.isReadable(codeFolder: folders.library)
+        program.closed = files.closed
         return program
     }
 
-    /// The shared libraries and modules that lie beside a program: what was built with it, or what it is written in.
-    private static func code(in folder: String) -> [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        let paths = names.sorted().filter(isCode).map { "\(folder)/\($0)" }
-        // A link's own file is one of them, or is not meant.
-        let files = paths.filter {
-            (try? FileManager.default.attributesOfItem(atPath: $0))?[.type] as? FileAttributeType == .typeRegular
+    /// What the configuration names below the folders that the program at this path reads, each with such a folder: it is closed
+    /// to the program all the same.
+    func named(inFoldersOf path: String) -> [(named: GatewayFiles.Named, folder: String)] {
+        program(path, folder: "").readableFolders.flatMap { folder in
+            files.named(below: folder).map { ($0, folder) }
         }
-        return Array(files.prefix(mostCodeFiles))
     }
-
-    private static func isCode(_ name: String) -> Bool {
-        name.contains(".so.") || codeSuffixes.contains { name.hasSuffix($0) }
-    }
-
-    /// Of libraries, and of modules of languages whose programs are started as they are written.
-    private static let codeSuffixes = [".so", ".py", ".js", ".mjs", ".cjs", ".rb", ".pl", ".pm", ".lua"]
 
     /// Times are waited for: a longer one is a mistake.
     private static let longest = Duration.seconds(86_400)
     private static let leastMemory = 16 << 20
     /// The launcher takes few more.
-    private static let mostReadable = 16
-    private static let mostCodeFiles = 32
+    private static let mostReadable = 32
 
     private static func readable(_ section: SectionValues, _ files: GatewayFiles) throws -> [String] {
         let paths = try section.list("readable", "an absolute path") { $0.hasPrefix("/") ? $0 : nil }
@@ -110,11 +105,8 @@ struct WorkerSettings: Sendable, Equatable {
                 // No mistake of the configuration: it may come back, and the others are served meanwhile.
                 throw CommandError("\(section.path).readable: there is no such file, or it cannot be reached: \(path).")
             }
-            guard !files.overlap(file) else {
-                throw section.wrong("readable", "A worker may not read \(path): the gateway's own files are there.")
-            }
-            guard !GatewayFiles.areKernels(file) else {
-                throw section.wrong("readable", "A worker may not read \(path): the kernel's files are there.")
+            if let reason = files.refusal(of: file) {
+                throw section.wrong("readable", "A worker may not read \(path): \(reason).")
             }
             // A link that leads elsewhere later gives the worker nothing else.
             return file.path
@@ -150,7 +142,7 @@ struct WorkerSettings: Sendable, Equatable {
             ),
             key(
                 "readable", .list(of: .text), "[]",
-                "Absolute paths of further files and folders that the worker may read. They must exist, outside the configuration's folder and the data directory."
+                "Absolute paths of further files and folders that the worker may read, such as the modules of a program that lies in the configuration's folder. They must exist, outside the data directory; what the configuration names is closed to it all the same."
             ),
             key(
                 "supervision.start", .duration, "30s",

@@ -86,13 +86,13 @@ struct Restore: AsyncParsableCommand {
             let backup = try BackupFolder(
                 URL(fileURLWithPath: directory).path,
                 tolerating: BackupFolder.Tolerance(missingList: withoutList, damagedAttachments: leaveOutDamaged))
-            let copies = try attachments.prepare(from: backup)
+            let copies = try attachments.copy(from: backup)
             let summary: BackupSummary
             do {
-                summary = try restore.prepare(from: backup)
+                summary = try restore.prepare(from: backup) { try attachments.accept() }
             } catch {
                 // Without the store that names them they are not wanted either.
-                try? attachments.cancel()
+                try? attachments.discard()
                 throw error
             }
             try Printer(style: options.output).show([

@@ -9,22 +9,24 @@ public struct PorticoError: Error, Sendable {
     public let message: String
     /// The member, field or parameter at fault, as a path such as `employees[3].email`; nil where there is none.
     public let target: String?
-    /// After how many seconds it is worth trying again.
+    /// After how many seconds it is worth trying again; never negative, 2,147,483,647 at most.
     public let retryAfter: Int?
     /// Details for operators; only the log has them.
     public let logDetail: String?
 
-    /// Creates an error with these values. Of `server.internal` the message and the target become a part of the log's detail.
+    /// Creates an error with these values. Of `server.internal` the message and the target become a part of the log's detail, and a
+    /// `retryAfter` that is negative does too.
     public init(
         _ code: ErrorCode, _ message: String, target: String? = nil, retryAfter: Int? = nil, logDetail: String? = nil
     ) {
         let isInternal = code == .serverInternal
         let hidden = isInternal ? [message == Self.internalMessage ? nil : message, target] : []
-        let details = (hidden + [logDetail]).compactMap(\.self)
+        let impossible = retryAfter.flatMap { $0 < 0 ? "retryAfter was \($0)" : nil }
+        let details = (hidden + [logDetail, impossible]).compactMap(\.self)
         self.code = code
         self.message = isInternal ? Self.internalMessage : message
         self.target = isInternal ? nil : target
-        self.retryAfter = retryAfter
+        self.retryAfter = retryAfter.flatMap { $0 < 0 ? nil : min($0, Int(Int32.max)) }
         self.logDetail = details.isEmpty ? nil : details.joined(separator: "; ")
     }
 

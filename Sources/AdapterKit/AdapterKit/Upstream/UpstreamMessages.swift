@@ -139,10 +139,13 @@ public struct UpstreamResponse: Sendable {
     public var isSuccess: Bool { (200..<300).contains(status) }
 
     /// How old the answer was when it came, in whole seconds (RFC 9111, section 5.1): not zero where a cache, or a
-    /// gateway that mirrors yet another system, has answered. Zero for a value that is no such number.
+    /// gateway that mirrors yet another system, has answered. Zero for a value that is no such number, 68 years for one that is
+    /// larger (section 1.2.2).
     public var age: Duration {
-        guard let seconds = fields["Age"].flatMap({ UInt64($0) }) else { return .zero }
-        return .seconds(Int64(min(seconds, UInt64(Int32.max))))
+        guard let text = fields["Age"], !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return .zero
+        }
+        return .seconds(min(Int64(text) ?? .max, Int64(Int32.max)))
     }
 
     /// Where a redirect leads (RFC 9110, section 15.4); nil where this is none, or leads nowhere.

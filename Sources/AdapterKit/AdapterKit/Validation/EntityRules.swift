@@ -51,6 +51,15 @@ extension EntityRules {
         return try self.id(ofKey: sent)
     }
 
+    /// Paths cannot name a record `.` or `..`: clients and proxies take them out of an address, escaped too (RFC 3986, section 5.2.4),
+    /// so that a request would be for the folder above. One that is there already can be read and deleted.
+    private func checkAddressable(_ id: RecordID) throws(PorticoError) {
+        guard id.text == "." || id.text == ".." else { return }
+        throw PorticoError(
+            .requestInvalid, "`\(id)` cannot be a key of \(entity.name): no address can name it.",
+            target: key.name.text)
+    }
+
     /// The body may repeat the id that the path names, but not another one.
     func checkKey(in fields: WireDictionary, against id: RecordID) throws(PorticoError) {
         guard keyValue(of: id) != nil else {
@@ -118,6 +127,7 @@ extension EntityRules {
     ) throws(PorticoError) -> RecordDraft {
         try checkKnown(fields)
         let id = try chosenID(id, in: fields)
+        if let id { try checkAddressable(id) }
         return try draft(id) { (field) throws(PorticoError) in
             switch field.source {
             case .creator: .string(authorship.author)

@@ -27,6 +27,13 @@ import Testing
         #expect(record["owner"] == "ann" && record["rank"] == 5 && record["text"] == .null)
     }
 
+    @Test func `a record that no path can name, and that is there already, can be changed`() throws {
+        let record = Record(id: "..", revision: Revision(1), fields: try created(["title": "t", "id": "..."]).fields)
+        let rules = try EntityRules(entity)
+        #expect(try rules.update(record, ["title": "u"], second).fields["title"] == "u")
+        #expect(try rules.replace(record, ["title": "u"], second).id == "..")
+    }
+
     @Test func `a record can be sent back as it was read`() throws {
         let record = try created(["title": "t", "id": "a", "serial": "s"])
         let rules = try EntityRules(entity)
@@ -58,6 +65,9 @@ import Testing
             ("serial", { _ = try rules.update(record, ["serial": "t"], second) }),
             ("id", { _ = try rules.update(record, ["id": "b"], second) }),
             ("id", { _ = try rules.create(nil, ["title": "t", "id": "longer than 8"], first) }),
+            ("id", { _ = try rules.create(nil, ["title": "t", "id": "."], first) }),
+            ("id", { _ = try rules.create(nil, ["title": "t", "id": ".."], first) }),
+            ("id", { _ = try rules.create("..", ["title": "t"], first) }),
             ("id", { _ = try rules.create("a", ["title": "t", "id": "b"], first) }),
         ]
         for (target, attempt) in refused {

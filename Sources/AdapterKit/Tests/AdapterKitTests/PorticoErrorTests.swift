@@ -11,6 +11,13 @@ import Testing
         #expect(again.message == error.message && again.logDetail == error.logDetail)
     }
 
+    @Test func `a time to try again that has passed is none, and the log has it`() {
+        let error = PorticoError(.overloaded, "Later.", retryAfter: -5)
+        #expect(error.retryAfter == nil && error.logDetail == "retryAfter was -5")
+        #expect(PorticoError(.overloaded, "Later.", retryAfter: .max).retryAfter == 2_147_483_647)
+        #expect(PorticoError(.overloaded, "Later.", retryAfter: 0).retryAfter == 0)
+    }
+
     @Test func `every other error has the message that it was made with`() {
         for code in ErrorCode.allCases where code != .serverInternal {
             let error = PorticoError(code, "This is wrong.", target: "a")

@@ -46,12 +46,22 @@ public final class MessageConnection: Sendable {
         var handler: (any MessageHandler)?
         var end: ConnectionEnd?
         var waiters: [Int: Waiter] = [:]
+        /// Requests whose responses say nothing but that the other side reads.
+        var heartbeats: Set<Int> = []
+        /// Messages and pieces that have come, but for responses to heartbeats.
+        var received = 0
         var tasks: [Int: Task<Void, Never>] = [:]
         var incoming: [Int: IncomingStream] = [:]
         var outgoing: [Int: OutgoingStream] = [:]
         /// Behind what is just being written.
         var output: [UInt8] = []
         var isWriting = false
+
+        /// Whether it is the response to a heartbeat.
+        mutating func takeHeartbeat(_ message: Message) -> Bool {
+            guard case .response(let number, _) = message else { return false }
+            return heartbeats.remove(number) != nil
+        }
     }
 
     /// What an encoder keeps for the next message.
@@ -86,6 +96,10 @@ public final class MessageConnection: Sendable {
     /// Ends the connection and every request under way.
     public func close() { end(.closed) }
 
+    /// How many messages and pieces of bodies have come so far, but for responses to ``RequestMethod/ping``, which the other side's
+    /// reader gives whatever its calls do.
+    public var received: Int { state.withLock { $0.received } }
+
     // MARK: Requests
 
     /// Asks the other side and returns its response. Throws what it throws, ``ConnectionEnded``, `CancellationError` where
@@ -104,7 +118,8 @@ public final class MessageConnection: Sendable {
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
                     // Not under the lock: where the socket is closed, sending ends all tasks, this one among them.
-                    let sent = send(body, .task(continuation), willSend)
+                    let sent = send(
+                        body, .task(continuation), isHeartbeat: method == RequestMethod.ping, willSend)
                     number.withLock { $0 = sent }
                     if Task.isCancelled, let sent { abandon(sent) }
                 }
@@ -170,7 +185,7 @@ public final class MessageConnection: Sendable {
 
     /// The request's number; nil where it could not be sent, which the waiter then knows.
     private func send(
-        _ request: EncodedRequest, _ waiter: Waiter, _ willSend: (Int) -> Void = { _ in }
+        _ request: EncodedRequest, _ waiter: Waiter, isHeartbeat: Bool = false, _ willSend: (Int) -> Void = { _ in }
     ) -> Int? {
         let result: Result<Int, any Error> = write { state in
             if let end = state.end { return .failure(ConnectionEnded(end: end, wasSent: false)) }
@@ -178,6 +193,7 @@ public final class MessageConnection: Sendable {
                 return .failure(PorticoError(.overloaded, "Too many calls are under way.", retryAfter: 1))
             }
             state.waiters[number] = waiter
+            if isHeartbeat { state.heartbeats.insert(number) }
             willSend(number)
             var frame = CBOREncoder()
             frame.appendFrame { frame in
@@ -486,6 +502,7 @@ public final class MessageConnection: Sendable {
     private func receive(_ message: Message, memory: Int) -> Bool {
         let effect = state.withLock { state -> (@Sendable () -> Void)? in
             if state.end != nil { return nil }
+            if !state.takeHeartbeat(message) { state.received += 1 }
             return self.effect(of: state.machine.receive(message, memory: memory), &state)
         }
         guard let effect else { return false }

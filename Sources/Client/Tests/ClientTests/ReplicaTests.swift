@@ -52,6 +52,14 @@ struct ReplicaTests {
         #expect(answer.age?.isStale == isStale)
         #expect((answer.age?.asOf.timeIntervalSinceNow).map { (-90 ... -69).contains($0) } == true)
         #expect(TransportResponse(status: 200, headers: [Header("Age", "70")], body: []).age == nil)
+        // More than can be counted is the largest.
+        let old = [Header("Age", "18446744073709551616"), Header("Cache-Status", status)]
+        let ancient = TransportResponse(status: 200, headers: old, body: []).age
+        #expect(ancient.map { $0.asOf.timeIntervalSinceNow < -2e9 } == true)
+        for wrong in ["", "-1", "+1", "1.5", "one"] {
+            let fields = [Header("Age", wrong), Header("Cache-Status", status)]
+            #expect(TransportResponse(status: 200, headers: fields, body: []).age == nil, "\(wrong)")
+        }
         // Of a cache on the way.
         let other = [Header("Age", "70"), Header("Cache-Status", "proxy; hit")]
         #expect(TransportResponse(status: 200, headers: other, body: []).age == nil)
