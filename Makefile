@@ -9,7 +9,7 @@ export SWIFT_BACKTRACE := enable=no
 
 JOBS ?= 2
 PREFIX ?=
-# For each of five readers, transcoding, and conversion in pieces and out of mapped memory.
+# For each of five readers, transcoding, and conversion.
 FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 1800
 # The adapters' programs that are built with the host, folders of Plugins/.
@@ -28,7 +28,7 @@ run: build-host ## build release and serve the demo on http://127.0.0.1:8080, it
 test: need-build need-quick ## unit tests and one end-to-end pass of every adapter; FILTER=EXPRESSION for some of all tests
 	@.ci/test quick
 
-test-all: need-build need-test .build/schema-venv/done .build/odata-venv/done .build/soap-venv/done ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
+test-all: need-build need-test .build/schema-venv/done .build/odata-venv/done .build/soap-venv/done .build/systems-venv/done ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
 	@.ci/test all
 
 build: build-host ## release build; binaries in .build/release/, plugins in .build/release/plugins/
@@ -153,6 +153,9 @@ clean: ## remove what was built
 
 .build/soap-venv/done: Tests/SOAP/requirements.txt
 	@.ci/venv .build/soap-venv $<
+
+.build/systems-venv/done: Tests/Systems/requirements.txt
+	@.ci/venv .build/systems-venv $<
 
 need-%:
 	@.ci/need $*

@@ -204,7 +204,7 @@ let package = Package(
         module(
             "ODataAdapter", path: "Sources/Adapters/OData",
             [
-                adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataEngine"),
+                adapterKit, wireFormats, "CSV", odata("ODataModel"), odata("ODataLanguage"), odata("ODataEngine"),
             ]),
         adapter("ODataReference", [wireFormats]),
         adapter("ConnectedSystems", [wireFormats, "CSV", "HostConfiguration"]),

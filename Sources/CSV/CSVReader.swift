@@ -2,26 +2,21 @@ import AdapterKit
 
 /// Comma-separated values (RFC 4180) with a header line, each row with the line it begins at.
 ///
-/// Fields may stand in quotes, with doubled quotes, commas and line ends inside; lines end with LF or CRLF; a UTF-8 byte
-/// order mark is skipped. Written here because the CSV libraries that there are do not tell a row's line, and a bad row
+/// Fields may stand in quotes, with doubled quotes, commas and line ends inside; lines end with LF or CRLF, and a CR that
+/// stands alone outside of quotes is refused: a reader that lets it pass takes a file of such lines for its header. A UTF-8
+/// byte order mark is skipped. Written here because the CSV libraries that there are do not tell a row's line, and a bad row
 /// must be named by it (docs/decisions/0043).
-public struct CSVReader {
+struct CSVReader {
     /// One row.
-    public struct Row: Equatable, Sendable {
+    struct Row: Equatable, Sendable {
         /// The line that it begins at, from 1.
-        public let line: Int
+        let line: Int
         /// Its fields without their quotes.
-        public let fields: [String]
-
-        /// Creates a row with these values.
-        public init(line: Int, fields: [String]) {
-            self.line = line
-            self.fields = fields
-        }
+        let fields: [String]
     }
 
     /// Fields of a row.
-    public static let maximumFields = 1_000
+    static let maximumFields = 1_000
 
     private let bytes: [UInt8]
     /// Whether all of it is UTF-8, so that no field needs to be looked at by itself.
@@ -35,8 +30,9 @@ public struct CSVReader {
     private static let carriageReturn = UInt8(ascii: "\r")
 
     /// All rows, the header's first. `firstLine` is that of the row after the header in the file that this is a part of;
-    /// nil: the next one. Throws `request.malformed` with the line, and with the column of bytes that are no text.
-    public static func read(_ bytes: [UInt8], firstLine: Int? = nil) throws(PorticoError) -> [Row] {
+    /// nil: the next one. Throws where the bytes are no such text, with the line, and with the column of bytes that are no
+    /// UTF-8.
+    static func read(_ bytes: [UInt8], firstLine: Int? = nil) throws(CSVProblem) -> [Row] {
         let isText = String(validating: bytes, as: UTF8.self) != nil
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         var reader = CSVReader(bytes: text, isText: isText)
@@ -54,7 +50,7 @@ public struct CSVReader {
         self.isText = isText
     }
 
-    private mutating func row(columns: [String]) throws(PorticoError) -> Row {
+    private mutating func row(columns: [String]) throws(CSVProblem) -> Row {
         let start = line
         var fields: [String] = []
         repeat {
@@ -62,25 +58,34 @@ public struct CSVReader {
             fields.append(try field(rowLine: start))
             if !isText, String(validating: bytes[begin..<position], as: UTF8.self) == nil {
                 let column = columns.indices.contains(fields.count - 1) ? columns[fields.count - 1] : "\(fields.count)"
-                throw PorticoError(
+                throw CSVProblem(
                     .requestMalformed,
-                    "Line \(start), column \(column): bytes that are not UTF-8. Binary values are written as base64url.",
-                    target: column)
+                    "line \(start), column \(column), has bytes that are not UTF-8: save the file as UTF-8, and binary values as base64url",
+                    column: column)
             }
             guard fields.count <= Self.maximumFields else {
-                throw PorticoError(.requestLimitExceeded, "Line \(start) has too many fields.")
+                throw CSVProblem(
+                    .requestLimitExceeded, "line \(start) has more than \(Self.maximumFields) fields")
             }
         } while takes(Self.comma)
-        _ = takes(Self.carriageReturn)
-        guard position == bytes.count || takes(Self.lineFeed) else {
-            throw PorticoError(.requestMalformed, "Line \(line): something follows a closing quote.")
+        let hasReturn = takes(Self.carriageReturn)
+        guard takes(Self.lineFeed) || (position == bytes.count && !hasReturn) else {
+            if hasReturn { throw loneReturn }
+            throw CSVProblem(.requestMalformed, "line \(line): something follows a closing quote")
         }
         line += 1
         return Row(line: start, fields: fields)
     }
 
-    private mutating func field(rowLine: Int) throws(PorticoError) -> String {
-        guard takes(Self.quote) else { return plainField() }
+    private var loneReturn: CSVProblem {
+        CSVProblem(
+            .requestMalformed,
+            "line \(line) has a CR without LF: lines end with LF or CRLF (Excel's CSV for Macintosh has CR alone; save as CSV UTF-8)"
+        )
+    }
+
+    private mutating func field(rowLine: Int) throws(CSVProblem) -> String {
+        guard takes(Self.quote) else { return try plainField() }
         var field: [UInt8] = []
         while position < bytes.count {
             let byte = bytes[position]
@@ -94,16 +99,20 @@ public struct CSVReader {
                 return String(decoding: field, as: UTF8.self)
             }
         }
-        throw PorticoError(.requestMalformed, "Line \(rowLine): a quote is not closed.")
+        throw CSVProblem(.requestMalformed, "line \(rowLine): a quote is not closed")
     }
 
-    private mutating func plainField() -> String {
+    /// Up to a comma or the line's end.
+    private mutating func plainField() throws(CSVProblem) -> String {
         let start = position
-        while position < bytes.count, bytes[position] != Self.comma, bytes[position] != Self.lineFeed { position += 1 }
-        let end = position
-        let isLineEnd =
-            end > start && bytes[end - 1] == Self.carriageReturn && (end == bytes.count || bytes[end] == Self.lineFeed)
-        return String(decoding: bytes[start..<(isLineEnd ? end - 1 : end)], as: UTF8.self)
+        while position < bytes.count, bytes[position] != Self.comma, bytes[position] != Self.lineFeed {
+            if bytes[position] == Self.carriageReturn {
+                guard position + 1 < bytes.count, bytes[position + 1] == Self.lineFeed else { throw loneReturn }
+                break
+            }
+            position += 1
+        }
+        return String(decoding: bytes[start..<position], as: UTF8.self)
     }
 
     private mutating func takes(_ byte: UInt8) -> Bool {

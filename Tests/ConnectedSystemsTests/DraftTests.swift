@@ -50,6 +50,30 @@ import Testing
         _ = try Connection(text, file: "c.yaml")
     }
 
+    @Test(arguments: [
+        (
+            #"{"data": {"items": [{"id": "a"}], "tags": ["t"]}, "meta": {"n": 1}}"#,
+            "/data/items # guess: the only list of rows"
+        ),
+        (#"{"data": {"items": [{"id": "a"}]}}"#, "/data/items # guess: the only list"),
+        (#"{"rows": [{"id": "a"}], "data": {"items": [{"id": "b"}]}}"#, "/rows # guess: the only list"),
+        (#"{"errors": [], "rows": [{"id": "a"}], "columns": ["id"]}"#, "/rows # guess: the only list of rows"),
+    ])
+    func `the list of rows is found up to two levels deep, the outermost first`(json: String, list: String) throws {
+        let text = try FileDraft.text(
+            Array(json.utf8), format: "json", file: "p.json", entity: "people", title: "People")
+        #expect(text.contains("list: \(list)\n"), "\(text)")
+        _ = try Connection(text, file: "c.yaml")
+    }
+
+    @Test func `several lists of rows are named`() throws {
+        let json = #"{"data": {"people": [{"id": "a"}], "rooms": [{"id": "b"}]}}"#
+        let problem = try #require(throws: DraftProblem.self) {
+            try FileDraft.text(Array(json.utf8), format: "json", file: "p.json", entity: "people", title: "People")
+        }
+        #expect(problem.description.contains("/data/people, /data/rooms"))
+    }
+
     @Test(arguments: ["[]", "{}", "7", "[1]", "{\"a\": [], \"b\": []}", "{\"a\": [{}]}", "x"])
     func `what has no rows is refused`(json: String) {
         #expect(throws: DraftProblem.self) {
@@ -200,6 +224,94 @@ import Testing
             text.contains(
                 "# Left out: `write`, for which there are POST /people, PUT /people/{id}, DELETE /people/{id}.\n"))
         _ = try Connection(text, file: "c.yaml")
+    }
+
+    /// As Django REST Framework describes itself: slashes at the end, `next` as an address, references within `allOf`.
+    @Test func `paths with a slash at the end and the next page's address are read`() throws {
+        let description = """
+            openapi: 3.0.3
+            paths:
+              /api/customers/:
+                get:
+                  parameters: [{name: page, in: query, schema: {type: integer}}]
+                  responses: {"200": {content: {application/json: {schema: {$ref: "#/components/schemas/Page"}}}}}
+                post: {}
+              /api/customers/{id}/: {get: {}, put: {}, patch: {}, delete: {}}
+              /api/customers/{id}/orders/: {get: {}}
+              /api/login/: {post: {}}
+            components:
+              schemas:
+                Page:
+                  type: object
+                  required: [count, results]
+                  properties:
+                    count: {type: integer}
+                    next: {type: string, nullable: true, format: uri, example: "http://api.example.org/accounts/?page=4"}
+                    results: {type: array, items: {$ref: "#/components/schemas/Customer"}}
+                Customer:
+                  type: object
+                  properties:
+                    id: {type: integer, readOnly: true}
+                    name: {type: string}
+                    state: {allOf: [{$ref: "#/components/schemas/State"}]}
+                    level: {oneOf: [{$ref: "#/components/schemas/State"}, {enum: [""]}, {enum: [null]}]}
+                    email: {oneOf: [{type: string, format: email, maxLength: 254}, {type: string, maxLength: 0}]}
+                    code: {anyOf: [{type: string, format: uuid}, {type: string, format: uri}]}
+                    mixed: {oneOf: [{type: string}, {type: integer}]}
+                    lost: {$ref: "#/components/schemas/Nothing"}
+                State: {type: string, enum: [open, closed]}
+
+            """
+        let text = try OpenAPIDraft.text(Array(description.utf8), source: "t.yaml", upstream: "tracker")
+        let connection = try Connection(text, file: "c.yaml")
+        #expect(connection.entities.map(\.name.text) == ["customers"])
+        let customers = connection.entities[0]
+        #expect(customers.paging.kind == .link(DocumentPath(tokens: ["next"])), "\(text)")
+        #expect(text.contains("address: api/customers/\n"), "\(text)")
+        #expect(text.contains(#"record: { address: "api/customers/{id}/" } # guess: `{id}` is the key"#), "\(text)")
+        #expect(text.contains("state: { type: choice, values: [open, closed] }"), "\(text)")
+        #expect(text.contains("email: { type: string, maximumLength: 254 }\n"), "\(text)")
+        #expect(text.contains("code: string\n"), "\(text)")
+        #expect(text.contains("level: { type: choice, values: [open, closed] }"), "\(text)")
+        #expect(
+            text.contains("# Left out, because a field has one value or a list of texts: /mixed, /lost.\n"), "\(text)")
+        #expect(
+            text.contains("PUT /api/customers/{id}/, PATCH /api/customers/{id}/, DELETE /api/customers/{id}/.\n"))
+        #expect(
+            text.contains("# Left out, because their addresses have a parameter: GET /api/customers/{id}/orders/.\n"))
+        #expect(text.contains("# Left out, because they are no list that GET reads: POST /api/login/.\n"), "\(text)")
+    }
+
+    @Test(arguments: [
+        (#"links: {type: object, properties: {next: {type: string}}}"#, "/links/next"),
+        (
+            #"_links: {type: object, properties: {next: {type: object, properties: {href: {type: string}}}}}"#,
+            "/_links/next/href"
+        ),
+        (#"paging: {type: object, properties: {next: {type: string, format: uri}}}"#, "/paging/next"),
+        (#""@odata.nextLink": {type: string}"#, "/@odata.nextLink"),
+        (#"next_page_url: {type: [string, "null"]}"#, "/next_page_url"),
+    ])
+    func `a next page's address is found where links stand`(member: String, place: String) throws {
+        let description = """
+            openapi: 3.1.0
+            paths:
+              /people:
+                get:
+                  responses:
+                    "200":
+                      content:
+                        application/json:
+                          schema:
+                            type: object
+                            properties:
+                              \(member)
+                              data: {type: array, items: {type: object, properties: {id: {type: string}}}}
+
+            """
+        let text = try OpenAPIDraft.text(Array(description.utf8), source: "t.yaml", upstream: "tracker")
+        let connection = try Connection(text, file: "c.yaml")
+        #expect(connection.entities[0].paging.kind == .link(DocumentPath(place)), "\(text)")
     }
 
     @Test(arguments: [

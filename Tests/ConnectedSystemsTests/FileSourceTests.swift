@@ -63,7 +63,7 @@ private struct Table {
         (Array("id\tname\n1\tAnn\n".utf8), "the header has one field with a tab in it"),
         (Array("id,name\r1,Ann\r2,Bob".utf8), "line 1 has a CR without LF"),
         (Array("id\n1\r2\r3\n".utf8), "line 2 has a CR without LF"),
-        (Array("id,name\n1,Gr".utf8) + [0xfc] + Array("n\n".utf8), "line 2 has bytes that are not UTF-8"),
+        (Array("id,name\n1,Gr".utf8) + [0xfc] + Array("n\n".utf8), "line 2, column name, has bytes that are not UTF-8"),
     ])
     func `another separator and another encoding are named`(content: [UInt8], message: String) throws {
         let table = try Table(content)

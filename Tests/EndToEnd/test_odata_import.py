@@ -102,10 +102,10 @@ class Long(ImportTest):
 
     def test_more_rows_than_were_once_allowed_replace_what_is_there(self):
         self.loads("Customers", self.file("c.csv", "CustomerID,CompanyName\n" + "".join(f"A{n},x\n" for n in range(ROWS))), ROWS)
-        again = self.load("Customers", self.file("d.csv", "CustomerID,CompanyName\nB1,y\n"), "--mode", "replace", "--yes")
+        again = self.load("Customers", self.file("d.csv", "CustomerID,CompanyName\nB1,y\n"), "--mode", "replace", "--yes", "--accept-loss")
         self.assertEqual(json.loads(again.stdout), {"created": 1, "deleted": ROWS})
         self.assertEqual(self.count("Customers"), 1)
-        none = self.load("Customers", self.file("e.json", "[]"), "--mode", "replace", "--yes")
+        none = self.load("Customers", self.file("e.json", "[]"), "--mode", "replace", "--yes", "--accept-loss")
         self.assertEqual(json.loads(none.stdout), {"created": 0, "deleted": 1})
 
     def test_an_import_goes_on_for_longer_than_a_caller_may_wait(self):

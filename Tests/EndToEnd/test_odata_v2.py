@@ -7,7 +7,7 @@ import unittest
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
-from harness import JSON, GatewayTest
+from harness import JSON, ROOT as PROJECT, GatewayTest
 
 QUICK = True
 
@@ -202,13 +202,23 @@ class Reading(Version2Test):
             "year(Registered) eq 2031 and hour(Registered) eq 7", "length(FirstName) eq 8", "indexof(LastName,'n') eq 1",
             "substring(LastName,1,2) eq 'nl'", "tolower(LastName) eq 'only'", "toupper(trim(LastName)) eq 'ONLY'",
             "concat(concat(LastName,' '),'x') eq 'Only x'", "replace(LastName,'n','N') eq 'ONly'", "round(GPA) eq 1M", "floor(GPA) eq 1 and ceiling(GPA) eq 2",
+            # A day is its midnight: clients write the end of one as T23:59:59.
+            "BirthDate le datetime'2000-01-01T23:59:59'", "BirthDate lt datetime'2000-01-01T00:00:01'",
+            "BirthDate ge datetime'1999-12-31T23:59:59.9'", "BirthDate gt datetime'1999-12-31T12:00:00'",
+            "datetime'1999-12-31T12:00:00' lt BirthDate and datetime'2000-01-01T12:00' ge BirthDate",
+            "BirthDate ne datetime'2000-01-01T12:00:00'", "BirthDate lt datetimeoffset'2000-01-01T01:00:00%2B00:30'",
+            "BirthDate lt Registered and Registered gt BirthDate and BirthDate ne Registered",
+            "hour(BirthDate) eq 0 and minute(BirthDate) eq 0 and second(BirthDate) eq 0",
             "GraduationYear mod 10 eq 1 and -GraduationYear lt 0 and (GraduationYear add 1) div 2 eq 1016",
         ]:
             found = self.rows(f"Students?$filter=StudentID ge 777001 and ({condition})".replace("+", "%2B"))
             self.assertEqual([row["StudentID"] for row in found], [777001], condition)
-        for condition in ["GPA eq 1.26M", "BirthDate gt datetime'2000-01-01T00:00:00'", "FirstName ne 'L''iteral'"]:
+        for condition in [
+            "GPA eq 1.26M", "BirthDate gt datetime'2000-01-01T00:00:00'", "FirstName ne 'L''iteral'",
+            "BirthDate eq datetime'2000-01-01T12:00:00'", "BirthDate ge datetime'2000-01-01T00:00:01'",
+            "BirthDate gt datetime'2000-01-01T23:59:59'", "BirthDate le datetime'1999-12-31T23:59:59'", "hour(BirthDate) gt 0",
+        ]:
             self.assertEqual(self.rows(f"Students?$filter=StudentID eq 777001 and ({condition})"), [])
-        self.failure("Students?$filter=BirthDate eq datetime'2000-01-01T12:00:00'", 400)
         self.failure("Students?$filter=BirthDate eq datetime'2000-02-30T00:00:00'", 400)
 
     def test_keys_of_other_types_are_written_and_read_alike(self):
@@ -218,6 +228,20 @@ class Reading(Version2Test):
             same = self.d(f"Products(guid'{product['ID']}')", REFERENCE)
             self.assertEqual(same["__metadata"], product["__metadata"])
         self.failure("Products(1L)", 400, REFERENCE)
+
+    def test_empty_options_and_empty_parentheses_say_nothing(self):
+        """What programs write that put `&` before each option, and each query of .NET's WCF Data Services client."""
+        wanted = [row["StudentID"] for row in self.rows("Students?$top=2&$orderby=StudentID")]
+        for path in [
+            "Students?&$top=2&$orderby=StudentID", "Students?$top=2&&$orderby=StudentID&", "Students()?$top=2&$orderby=StudentID",
+            "Students()?&$orderby=StudentID&$top=2", "StudentCollection()?$top=2&$orderby=StudentID",
+        ]:
+            self.assertEqual([row["StudentID"] for row in self.rows(path)], wanted, path)
+        self.assertEqual(self.ask("Students()/$count").text(), self.ask("Students/$count?&").text())
+        school = self.rows("Schools()?$top=1")[0]["__metadata"]["uri"].rsplit("/", 1)[1]
+        self.assertEqual(len(self.rows(f"{school}/Students()?$top=1")), len(self.rows(f"{school}/Students?$top=1")))
+        self.assertEqual(len(self.rows("GetTopProducts()?count=2", REFERENCE)), 2)
+        self.failure("Nothing()", 404)
 
     def test_values_that_this_version_lacks_are_carried_all_the_same(self):
         product = self.d("Products?$filter=Location ne null&$top=1", REFERENCE)["results"][0]
@@ -443,6 +467,51 @@ class Writing(Version2Test):
     def test_unsupported_methods_are_405(self):
         self.assertIn("POST", self.send("DELETE", "Students", status=405).headers["allow"])
         self.assertIn("MERGE", self.gateway.request("OPTIONS", ROOT + "Students", user="alice").headers["allow"])
+
+
+OLDER = "/odata/v2/older/"
+
+
+class OlderModels(Version2Test):
+    """A model as tools of versions 1 to 3 write it."""
+
+    settings = (
+        "--set", f"adapters.odata.services.older.model={PROJECT / 'Tests/EndToEnd/models/older.edmx.xml'}",
+        "--set", "adapters.odata.services.older.access=public")
+
+    def test_facets_mean_what_they_say_however_they_are_spelled(self):
+        text = "x" * 5_000
+        self.send("POST", "Items", {"Id": 1, "Title": text, "Amount": "12345.6789"}, 201, OLDER)
+        self.assertEqual(self.d("Items(1)", OLDER)["Amount"], "12345.6789")
+        self.assertEqual(self.d("Items(1)", OLDER)["Title"], text)
+        self.send("POST", "Items", {"Id": 2, "Amount": "1234567890.5"}, 400, OLDER)
+        for path in [OLDER, "/odata/v4/older/"]:
+            metadata = self.expect(self.gateway.get(path + "$metadata", user="alice"), 200).text()
+            self.assertNotRegex(metadata, r'"(Max|True|False|Variable)"', path)
+
+    def test_what_is_shown_of_a_collection_can_be_sent_back(self):
+        """One that was never given is an empty one, in JSON and in Atom, and so is null."""
+        self.send("POST", "Items", {"Id": 10, "Title": "a"}, 201, OLDER)
+        shown = self.d("Items(10)", OLDER)
+        self.assertEqual(json.loads(shown["Tags"]), [])
+        self.send("MERGE", "Items(10)", {name: value for name, value in shown.items() if name != "__metadata"}, 204, OLDER)
+        for value, wanted in [
+            (None, []), ("[]", []), ([], []), ({"results": []}, []), ('["a"]', ["a"]), ({"results": ["a", "b"]}, ["a", "b"]),
+        ]:
+            self.send("MERGE", "Items(10)", {"Tags": value}, 204, OLDER)
+            self.assertEqual(json.loads(self.d("Items(10)", OLDER)["Tags"]), wanted, value)
+        for given in [["x", "y"], []]:
+            self.send("MERGE", "Items(10)", {"Tags": given}, 204, OLDER)
+            entry = self.ask("Items(10)", root=OLDER, Accept="application/atom+xml").body
+            self.send("MERGE", "Items(10)", {"Tags": ["z"]}, 204, OLDER)
+            atom = {"Content-Type": "application/atom+xml", "X-Requested-With": "X"}
+            self.expect(self.gateway.request("PUT", OLDER + "Items(10)", entry, atom, user="alice"), 204)
+            self.assertEqual(json.loads(self.d("Items(10)", OLDER)["Tags"]), given)
+            alone = self.ask("Items(10)/Tags", root=OLDER, Accept="application/xml").body
+            self.send("MERGE", "Items(10)", {"Tags": ["z"]}, 204, OLDER)
+            plain = {"Content-Type": "application/xml", "X-Requested-With": "X"}
+            self.expect(self.gateway.request("PUT", OLDER + "Items(10)/Tags", alone, plain, user="alice"), 204)
+            self.assertEqual(json.loads(self.d("Items(10)", OLDER)["Tags"]), given)
 
 
 if __name__ == "__main__":

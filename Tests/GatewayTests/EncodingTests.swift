@@ -65,6 +65,9 @@ import Testing
         #expect(coerced(["names": ["item": ["a", "b"]]]) == ["names": ["a", "b"]])
         #expect(coerced(["rows": ["item": ["number": "1"]]]) == ["rows": [["number": 1]]])
         #expect(coerced(["rows": ["number": "1"]]) == ["rows": [["number": 1]]])
+        #expect(coerced(["rows": ["number": " 1"]]) == ["rows": [["number": " 1"]]], "of a form")
+        #expect(coerced(["rows": ["number": "\r\n\t 1 "]], .xml) == ["rows": [["number": 1]]])
+        #expect(coerced(["names": " a "], .xml) == ["names": [" a "]], "a text keeps its white space")
         #expect(coerced(["fields": ""]) == ["fields": [:]])
         #expect(coerced(["names": ["item": "a"], "fields": ""], .typed) == ["names": ["item": "a"], "fields": ""])
     }

@@ -39,11 +39,51 @@ import Testing
     func `a set is replaced, and only looked at where the rows are to be checked`(kind: StoreKind) async throws {
         let service = try await ReferenceService(kind)
         let rows: WireValue = [["Name": "C"], ["Name": "D"], ["Name": "E"]]
-        #expect(try await service.load(rows, into: "ReadOnlyItems", mode: "check") == ["created": 0, "deleted": 0])
+        #expect(
+            try await service.load(rows, into: "ReadOnlyItems", mode: "check") == [
+                "created": 0, "deleted": 0, "kept": 0,
+            ])
         #expect(try await service.get("ReadOnlyItems/$count").text == "2")
         #expect(try await service.load(rows, into: "ReadOnlyItems", mode: "replace") == ["created": 3, "deleted": 2])
         #expect(try await service.names("ReadOnlyItems?$orderby=Name") == ["C", "D", "E"])
-        #expect(try await service.load([], into: "ReadOnlyItems", mode: "replace") == ["created": 0, "deleted": 3])
+        #expect(
+            await refusal { try await service.load([], into: "ReadOnlyItems", mode: "replace") }?.code
+                == .recordConflict)
+        let none = try await service.load([], into: "ReadOnlyItems", mode: "replace", more: ["acceptLoss": true])
+        #expect(none == ["created": 0, "deleted": 3])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a replacement that deletes most of a set is refused, later parts of the file counted`(kind: StoreKind)
+        async throws
+    {
+        let service = try await ReferenceService(kind)
+        func rows(_ range: Range<Int>) -> WireValue { .array(range.map { ["Name": .string("N\($0)")] }) }
+        _ = try await service.load(rows(0..<40), into: "ReadOnlyItems", mode: "replace")
+        let keys = try await service.rows("ReadOnlyItems?$top=40&$orderby=Name")
+        func known(_ range: Range<Int>) -> WireValue {
+            .array(keys[range].map { ["ID": $0["ID"] ?? .null, "Name": $0["Name"] ?? .null] })
+        }
+        #expect(try await service.load(known(0..<19), into: "ReadOnlyItems", mode: "check")["kept"] == 19)
+        let error = await refusal { try await service.load(known(0..<19), into: "ReadOnlyItems", mode: "replace") }
+        #expect(error?.code == .recordConflict && error?.message.contains("21 of 40") == true)
+        #expect(try await service.get("ReadOnlyItems/$count").text == "40")
+        let kept = try await service.load(known(0..<19), into: "ReadOnlyItems", mode: "replace", more: ["keeps": 1])
+        #expect(kept == ["created": 19, "deleted": 40])
+    }
+
+    @Test(
+        arguments: [
+            (["Name"], nil), (["Nmae"], "did you mean `Name`?"), (["Name", "@odata.type"], nil),
+            (["id;name"], "no field"),
+        ] as [([String], String?)])
+    func `columns of a CSV file are those of the set`(columns: [String], words: String?) async throws {
+        let service = try await ReferenceService(.memory)
+        let error = await refusal {
+            try await service.load([], into: "Categories", more: ["columns": .array(columns.map { .string($0) })])
+        }
+        #expect((error == nil) == (words == nil))
+        if let words { #expect(error?.message.contains(words) == true, "\(error!.message)") }
     }
 
     @Test(arguments: StoreKind.allCases)

@@ -97,12 +97,14 @@ final class ReferenceService: Sendable {
     }
 
     /// The operators' import of rows: what it answers.
-    func load(_ rows: WireValue, into set: String, mode: String = "append", service: String = "reference") async throws
-        -> WireValue
-    {
-        let input: WireDictionary = [
+    func load(
+        _ rows: WireValue, into set: String, mode: String = "append", service: String = "reference",
+        more: WireDictionary = [:]
+    ) async throws -> WireValue {
+        var input: WireDictionary = [
             "service": .string(service), "set": .string(set), "rows": rows, "mode": .string(mode),
         ]
+        for member in more { input[member.key] = member.value }
         let call = Call(
             operation: "import", input: input, caller: .system, requestID: "r1", deadline: .now + .seconds(60),
             records: AdapterRecords(store: store, declaration: declaration), log: .discarding)

@@ -15,6 +15,8 @@ struct ConnectionDraft {
 
     struct Entity {
         var name: String
+        /// Where the document describes it.
+        var path: String?
         var summary: String?
         var file: String?
         var address: String?

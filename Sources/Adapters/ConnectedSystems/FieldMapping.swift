@@ -53,7 +53,8 @@ enum FieldType: Sendable, Equatable {
 
     /// A value of a document in this type; as it stands where it cannot be read so.
     func decoded(_ value: WireValue, _ format: DocumentFormat) -> WireValue {
-        let value = format.hasTypes ? value : value.withoutAttributes
+        var value = format.hasTypes ? value : value.withoutAttributes
+        if format == .xml, !isText, case .string(let text) = value { value = .string(text.trimmingXMLSpace) }
         if !format.hasTypes, case .string(let text) = value, text.isEmpty, !isText { return .null }
         return read(value) ?? value
     }

@@ -19,7 +19,7 @@ public struct FileDraft {
         do { document = try format.read(bytes) } catch {
             throw DraftProblem("\(file): \((error as? MirrorRefusal)?.detail ?? "it cannot be read")")
         }
-        guard let (path, rows) = list(in: document, format) else { throw DraftProblem("\(file) has no list of rows.") }
+        let (path, rows, note) = try list(in: document, format, file)
         let fields = fields(rows.prefix(sample), format)
         guard !fields.isEmpty else { throw DraftProblem("The rows of \(file) have no members.") }
         guard let entityName = entity.draftName("_-") else { throw DraftProblem("\(entity) is no name of an entity.") }
@@ -29,7 +29,7 @@ public struct FileDraft {
             entities: [
                 .init(
                     name: entityName, file: file, format: format,
-                    list: (path: path, note: path.isEmpty ? nil : "guess: the only list"),
+                    list: (path: path, note: note),
                     key: (
                         field: key,
                         note: key == nil
@@ -39,14 +39,37 @@ public struct FileDraft {
         return draft.text()
     }
 
-    /// The list and where it stands: the document, or its one member that is a list.
-    private static func list(in document: WireValue, _ format: DocumentFormat) -> (path: String, rows: [WireValue])? {
+    /// Levels of dictionaries around a list.
+    private static let listDepth = 2
+
+    /// The list and where it stands: the document, or the one list of rows in it, the outermost first. Throws where there is
+    /// none, and where several may be meant.
+    private static func list(
+        in document: WireValue, _ format: DocumentFormat, _ file: String
+    ) throws(DraftProblem) -> (path: String, rows: [WireValue], note: String?) {
         if let rows = format == .csv ? document[CSVDocument.rows]?.arrayValue : document.arrayValue {
-            return rows.isEmpty ? nil : ("", rows)
+            guard !rows.isEmpty else { throw DraftProblem("\(file) has no rows.") }
+            return ("", rows, nil)
         }
-        let lists = (document.dictionaryValue ?? [:]).entries.filter { !($0.value.arrayValue ?? []).isEmpty }
-        guard lists.count == 1, let rows = lists[0].value.arrayValue else { return nil }
-        return (DocumentPath(tokens: [lists[0].key]).description, rows)
+        var level: [(path: [String], value: WireValue)] = [(path: [], value: document)]
+        for _ in 0..<listDepth {
+            level = level.flatMap { place in
+                (place.value.dictionaryValue ?? [:]).entries.map { (path: place.path + [$0.key], value: $0.value) }
+            }
+            let lists = level.filter { !($0.value.arrayValue ?? []).isEmpty }
+            let ofRows = lists.filter { $0.value.arrayValue?.first?.dictionaryValue != nil }
+            let found = ofRows.isEmpty ? lists : ofRows
+            let paths = found.map { DocumentPath(tokens: $0.path).description }
+            if found.count == 1, let rows = found[0].value.arrayValue {
+                return (paths[0], rows, lists.count == 1 ? "guess: the only list" : "guess: the only list of rows")
+            }
+            guard found.isEmpty else {
+                throw DraftProblem(
+                    "\(file) has several lists of rows: \(paths.prefix(20).joined(separator: ", ")). Write a file with one of them."
+                )
+            }
+        }
+        throw DraftProblem("\(file) has no list of rows.")
     }
 
     private static func fields(_ rows: ArraySlice<WireValue>, _ format: DocumentFormat) -> [ConnectionDraft.Field] {

@@ -13,6 +13,8 @@ public struct OpenAPIDraft {
     private static let mostFields = 200
     /// Schemas that are looked at, the same one again each time.
     private static let mostSchemas = 2_000_000
+    /// Names in one comment.
+    private static let mostListed = 50
 
     private let document: WireValue
     private let work = Work()
@@ -53,9 +55,10 @@ public struct OpenAPIDraft {
         guard !entities.isEmpty else { throw DraftProblem("\(source) describes no list that can be read by GET.") }
         let address = document["servers"]?.arrayValue?.first?["url"]?.stringValue.map { shown($0) } ?? "unknown"
         return ConnectionDraft(
-            title: document["info"]?["title"]?.stringValue ?? "Connected system",
+            title: document["info"]?["title"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } ?? "Connected system",
             upstream: (name: upstream, note: "guess: its `url` in the configuration is \(address)"), entities: entities,
             notes: ["Made from \(source). What was guessed says so: look at it, then `porticoctl connect try`."]
+                + reader.leftOut(besides: entities)
         ).text()
     }
 
@@ -94,30 +97,70 @@ public struct OpenAPIDraft {
     private func entity(_ path: String, _ item: WireValue, _ operation: WireValue) -> ConnectionDraft.Entity? {
         guard let response = answer(of: operation), let found = list(in: response.schema, path) else { return nil }
         let (fields, left) = fields(of: found.items)
+        let isMore = fields.count >= Self.mostFields
         let segment = path.split(separator: "/").last.map(String.init) ?? "list"
         guard !fields.isEmpty, let name = segment.draftName("_-") else { return nil }
         let parameters = ((item["parameters"]?.arrayValue ?? []) + (operation["parameters"]?.arrayValue ?? []))
             .compactMap { resolved($0) }.filter { $0["in"] == "query" }
-        let key = ConnectionDraft.key(of: fields, in: name)
+        let named = recordParameter(path).flatMap { parameter in
+            fields.first { $0.name == parameter && ["string", "integer"].contains($0.type) }?.name
+        }
+        let key = named ?? ConnectionDraft.key(of: fields, in: name)
         var entity = ConnectionDraft.Entity(
-            name: name, summary: operation["summary"]?.stringValue, address: String(path.drop { $0 == "/" }),
+            name: name, path: path, summary: operation["summary"]?.stringValue,
+            address: String(path.drop { $0 == "/" }),
             format: response.format, list: (path: found.path, note: found.note),
-            key: (field: key, note: key == nil ? "no field can be the key: choose one" : "guess: by its name"),
+            key: (
+                field: key,
+                note: key == nil
+                    ? "no field can be the key: choose one"
+                    : named == nil ? "guess: by its name" : "guess: the parameter of a record's address"
+            ),
             fields: fields)
         entity.paging = paging(parameters, response, fields, key)
         entity.changes = changes(parameters, fields)
         if let key { entity.record = record(path, key) }
         let needed = parameters.filter { $0["required"] == true }.compactMap { $0["name"]?.stringValue }
         if !left.isEmpty {
-            entity.notes.append(
-                "Left out, because a field has one value or a list of texts: \(left.joined(separator: ", ")).")
+            entity.notes.append("Left out, because a field has one value or a list of texts: \(Self.listed(left)).")
         }
+        if isMore { entity.notes.append("Left out: the fields after the first \(Self.mostFields).") }
         let changes = writes(path, item)
         if !changes.isEmpty {
-            entity.notes.append("Left out: `write`, for which there are \(changes.joined(separator: ", ")).")
+            entity.notes.append("Left out: `write`, for which there are \(Self.listed(changes)).")
         }
         if !needed.isEmpty { entity.notes.append("The address needs `query` with \(needed.joined(separator: ", ")).") }
         return entity
+    }
+
+    /// What the document describes and the connection file lacks: lists below a parameter, requests that are of no list's
+    /// record, and lists that are read by no entity.
+    private func leftOut(besides entities: [ConnectionDraft.Entity]) -> [String] {
+        let taken = Set(entities.compactMap(\.path))
+        var (parameters, others) = ([String](), [String]())
+        for path in (document["paths"]?.dictionaryValue ?? [:]).entries where !taken.contains(path.key) {
+            let isOfRecord = taken.contains { isRecord(path.key, below: $0) }
+            let methods = ["get", "post", "put", "patch", "delete"].filter { method in
+                // The record of a list, and what changes it, are in the entity or its notes.
+                !isOfRecord && resolved(path.value)?[method] != nil
+            }
+            let requests = methods.map { "\($0.uppercased()) \(path.key)" }
+            guard path.key.contains("{"), methods.contains("get") else {
+                others += requests
+                continue
+            }
+            parameters += requests
+        }
+        return [
+            parameters.isEmpty
+                ? nil : "Left out, because their addresses have a parameter: \(Self.listed(parameters)).",
+            others.isEmpty ? nil : "Left out, because they are no list that GET reads: \(Self.listed(others)).",
+        ].compactMap { $0 }
+    }
+
+    private static func listed(_ names: [String]) -> String {
+        let more = names.count - mostListed
+        return names.prefix(mostListed).joined(separator: ", ") + (more > 0 ? ", and \(more) more" : "")
     }
 
     // Answers
@@ -208,17 +251,23 @@ public struct OpenAPIDraft {
             let required = Set((resolved(schema)?["required"]?.arrayValue ?? []).compactMap(\.stringValue))
             for property in properties(of: schema) where fields.count < Self.mostFields {
                 let place = path + [property.name]
-                guard let inner = resolved(property.schema) else { continue }
+                guard let inner = resolved(property.schema).map(single) else {
+                    left.append(DocumentPath(tokens: place).description)
+                    continue
+                }
                 guard let type = type(of: inner) else {
                     if path.isEmpty, inner["items"] == nil, !properties(of: inner).isEmpty {
                         add(inner, place)
-                    } else if left.count < Self.mostFields {
+                    } else {
                         left.append(DocumentPath(tokens: place).description)
                     }
                     continue
                 }
                 guard let name = place.joined(separator: "_").draftName(), names.insert(name.lowercased()).inserted
-                else { continue }
+                else {
+                    left.append(DocumentPath(tokens: place).description)
+                    continue
+                }
                 var field = ConnectionDraft.Field(name: name, type: type.name, form: type.form, values: type.values)
                 if place != [name] { field.from = DocumentPath(tokens: place).description }
                 if type.name == "string", let length = inner["maxLength"]?.int64Value,
@@ -234,6 +283,29 @@ public struct OpenAPIDraft {
         return (fields, left)
     }
 
+    /// The one schema that says more than null or an empty text of what another is made of: `allOf` a reference, `anyOf` a
+    /// reference and null. Of several with one type, that type.
+    private func single(_ schema: WireValue) -> WireValue {
+        var schema = schema
+        for _ in 0..<Self.maximumDepth where schema["type"] == nil {
+            let parts = ["allOf", "oneOf", "anyOf"].flatMap { schema[$0]?.arrayValue ?? [] }
+                .compactMap { resolved($0) }.filter { part in
+                    let isBlank = (part["enum"]?.arrayValue ?? ["a"]).allSatisfy { $0.isNull || $0 == "" }
+                    return part["type"] != "null" && part["maxLength"] != 0 && !isBlank
+                }
+            guard let first = parts.first, schema["properties"] == nil else { break }
+            guard parts.count > 1 else {
+                schema = first
+                continue
+            }
+            guard let type = first["type"]?.stringValue, parts.allSatisfy({ $0["type"]?.stringValue == type }) else {
+                break
+            }
+            schema = ["type": .string(type)]
+        }
+        return schema
+    }
+
     /// The requests of the list and of one record that change something.
     private func writes(_ path: String, _ item: WireValue) -> [String] {
         let methods = ["post", "put", "patch", "delete"]
@@ -244,11 +316,12 @@ public struct OpenAPIDraft {
         return found(path, item) + below.flatMap { other in resolved(other.value).map { found(other.key, $0) } ?? [] }
     }
 
-    /// Whether the path has one more segment, a parameter.
+    /// Whether the path has one more segment, a parameter. Both may end with a slash.
     private func isRecord(_ other: String, below path: String) -> Bool {
         let prefix = path.hasSuffix("/") ? path : path + "/"
-        guard other.hasPrefix(prefix + "{"), other.last == "}" else { return false }
-        return other.dropFirst(prefix.count).count(where: { $0 == "{" }) == 1
+        let segment = other.dropFirst(prefix.count)
+        guard other.hasPrefix(prefix + "{"), segment.hasSuffix("}") || segment.hasSuffix("}/") else { return false }
+        return segment.count(where: { $0 == "{" }) == 1
     }
 
     /// Nil for what is no single value.
@@ -299,6 +372,10 @@ public struct OpenAPIDraft {
         let counted = total.map { [(name: "total", value: "/\($0)")] } ?? []
         let note = "guess: by the names of parameters"
         if response.hasLink { return ([("kind", "link")] + size, "guess: the answer has a field Link") }
+        // What leads to the next page by itself needs no guess about parameters.
+        if let next = nextAddress(response.schema) {
+            return ([("kind", "link"), ("next", next)] + size, "guess: a member is the next page's address")
+        }
         if let offset = parameter(["offset", "startAt", "skip", "start", "from"]) {
             return ([("kind", "offset"), ("query", named(offset))] + size + counted, note)
         }
@@ -315,6 +392,45 @@ public struct OpenAPIDraft {
             return ([("kind", "page"), ("query", named(page))] + size + counted, note)
         }
         return next.map { ([("kind", "link"), ("next", "/\($0)")], "guess: by the name of a member") }
+    }
+
+    /// The place of the next page's address: a member that says that it is one by its format, its example or its name, at the
+    /// top or in what holds links.
+    private func nextAddress(_ schema: WireValue) -> String? {
+        let names = ["next", "nextLink", "next_link", "nextUrl", "next_url", "next_page_url", "@odata.nextLink"]
+        func place(_ schema: WireValue, _ path: [String]) -> String? {
+            let members = properties(of: schema)
+            for name in names {
+                guard let member = members.first(where: { $0.name == name }),
+                    let inner = resolved(member.schema).map(single)
+                else { continue }
+                let isLinks = !path.isEmpty && path != ["meta"] && path != ["pagination"] && path != ["paging"]
+                if isAddress(inner) || (name != "next" && type(of: inner)?.name == "string")
+                    || (isLinks && type(of: inner)?.name == "string")
+                {
+                    return DocumentPath(tokens: path + [name]).description
+                }
+                if !path.isEmpty, properties(of: inner).contains(where: { $0.name == "href" }) {
+                    return DocumentPath(tokens: path + [name, "href"]).description
+                }
+            }
+            return nil
+        }
+        if let found = place(schema, []) { return found }
+        let members = properties(of: schema)
+        for holder in ["links", "_links", "paging", "pagination", "meta"] {
+            guard let member = members.first(where: { $0.name == holder }), let inner = resolved(member.schema),
+                let found = place(inner, [holder])
+            else { continue }
+            return found
+        }
+        return nil
+    }
+
+    private func isAddress(_ schema: WireValue) -> Bool {
+        if ["uri", "uri-reference", "url", "iri"].contains(schema["format"]?.stringValue ?? "") { return true }
+        let example = schema["example"]?.stringValue ?? schema["examples"]?.arrayValue?.first?.stringValue ?? ""
+        return example.hasPrefix("http://") || example.hasPrefix("https://") || example.hasPrefix("/")
     }
 
     private func changes(
@@ -334,14 +450,23 @@ public struct OpenAPIDraft {
         return (field.name, query, "guess: by their names")
     }
 
+    /// The name of the parameter that the path of one record has.
+    private func recordParameter(_ path: String) -> String? {
+        let prefix = path.hasSuffix("/") ? path : path + "/"
+        let other = (document["paths"]?.dictionaryValue ?? [:]).entries.first { isRecord($0.key, below: path) }
+        return other.map { String($0.key.dropFirst(prefix.count).filter { !"{}/".contains($0) }) }
+    }
+
     /// The path of one record, whose one parameter is taken for the key.
     private func record(_ path: String, _ key: String) -> (address: String, note: String)? {
         let prefix = path.hasSuffix("/") ? path : path + "/"
         for other in (document["paths"]?.dictionaryValue ?? [:]).entries
         where isRecord(other.key, below: path) && resolved(other.value)?["get"] != nil {
+            let segment = other.key.dropFirst(prefix.count)
+            let isClosed = segment.hasSuffix("/")
             return (
-                String(prefix.drop { $0 == "/" }) + "{\(key)}",
-                "guess: `\(other.key.dropFirst(prefix.count))` is the key"
+                String(prefix.drop { $0 == "/" }) + "{\(key)}" + (isClosed ? "/" : ""),
+                "guess: `\(isClosed ? segment.dropLast() : segment)` is the key"
             )
         }
         return nil

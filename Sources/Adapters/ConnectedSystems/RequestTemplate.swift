@@ -39,7 +39,7 @@ struct RequestTemplate: Sendable, Equatable {
         if let body {
             let sent = changedOnly || document != nil ? changed : nil
             request.body = try body.bytes(
-                values, changed: omitsNulls ? Set(body.fields.filter { !values.value($0).isNull }) : sent,
+                values, changed: omitsNulls ? body.fieldsWithValue(values) : sent,
                 over: document)
             request.fields["Content-Type"] = body.format.mediaType
         }
@@ -121,9 +121,24 @@ struct BodyTemplate: Sendable, Equatable {
 
     /// The fields that stand in it.
     var fields: [FieldName] { content.fields }
+
+    /// Those of them that have a value, or a text in its place.
+    fileprivate func fieldsWithValue(_ values: TemplateValues) -> Set<FieldName> {
+        let withDefault = Set(content.templates.flatMap(\.fieldsWithDefault))
+        return Set(fields.filter { !values.value($0).isNull || withDefault.contains($0) })
+    }
 }
 
 extension BodyTemplate.Content {
+    fileprivate var templates: [Template] {
+        switch self {
+        case .literal: []
+        case .text(let template): [template]
+        case .list(let items): items.flatMap(\.templates)
+        case .members(let members): members.flatMap(\.content.templates)
+        }
+    }
+
     var fields: [FieldName] {
         switch self {
         case .literal: []

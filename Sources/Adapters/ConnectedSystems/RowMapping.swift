@@ -1,4 +1,5 @@
 import AdapterKit
+import CSV
 
 /// From a document of another system to rows of an entity.
 struct RowMapping: Sendable, Equatable {
@@ -78,10 +79,9 @@ struct RowMapping: Sendable, Equatable {
     /// Another table than this one has other columns.
     private func tableRows(_ document: WireValue) throws -> [WireValue] {
         let columns = (document[CSVDocument.columns]?.arrayValue ?? []).compactMap(\.stringValue)
-        for field in fields where field.isRequired || field.name == key {
-            guard let column = field.from.tokens.first, columns.contains(column) else {
-                throw MirrorRefusal(.unexpected, "the table has no column for the field \(field.name)")
-            }
+        let required = fields.filter { $0.isRequired || $0.name == key }.compactMap(\.from.tokens.first)
+        do { try CSVColumns(known: nil, required: required).check(columns) } catch {
+            throw MirrorRefusal(.unexpected, error.phrase)
         }
         return document[CSVDocument.rows]?.arrayValue ?? []
     }

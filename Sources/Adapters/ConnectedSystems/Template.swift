@@ -30,6 +30,13 @@ struct Template: Sendable, Equatable {
 
     let parts: [Part]
 
+    /// The fields that have a text where they have no value: `{default(title, "none")}`.
+    var fieldsWithDefault: [FieldName] {
+        parts.compactMap { part in
+            if case .field(let name, .default) = part { name } else { nil }
+        }
+    }
+
     init(parts: [Part]) { self.parts = parts }
 
     /// `fields`: those that may stand in it.

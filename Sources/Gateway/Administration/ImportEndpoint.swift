@@ -30,9 +30,14 @@ struct ImportEndpoint: Endpoint {
         let rows = try ImportedRows(
             bytes, contentType: request.request.headers[.contentType], first: try first(of: request),
             bodies: services.bodies)
+        if case .object(let row) = rowShape { try rows.requireColumns(CSVColumns(row)) }
         var input: WireDictionary = ["rows": .array(try rows.values(of: rowShape))]
+        // For an adapter whose rows differ from set to set, so that only it knows their columns.
+        if operation.input.member("columns") != nil, let columns = rows.columns {
+            input["columns"] = .array(columns.map { .string($0) })
+        }
         // What an adapter asks for beside the rows, such as which of its sets they are for.
-        for member in operation.input.members where member.name.text != "rows" {
+        for member in operation.input.members where !["rows", "columns"].contains(member.name.text) {
             if let text = request.request.target[member.name.text] { input[member.name.text] = .string(text) }
         }
         input = Coercion.typed.coerce(input, to: operation.input)
@@ -96,7 +101,11 @@ struct ImportedRows: Sendable {
     }
 
     let rows: [Row]
+    /// Those that the header of a CSV file names.
+    let columns: [String]?
     private let unit: String
+    /// Numbers and dates may be texts in every format.
+    private let coercion: Coercion
 
     /// Where the row is in the file: `line 17`.
     private func location(of row: Row) -> String { "\(unit) \(row.number)" }
@@ -106,8 +115,13 @@ struct ImportedRows: Sendable {
     /// in a CSV file, its row elsewhere.
     init(_ bytes: [UInt8], contentType: String?, first: Int? = nil, bodies: BodyReader) throws(PorticoError) {
         if contentType?.lowercased().hasPrefix("text/csv") == true {
-            unit = "line"
-            rows = try Self.csv(bytes, first)
+            do {
+                let table = try CSVTable(bytes, firstLine: first)
+                (unit, columns, coercion) = ("line", table.columns, .textual)
+                rows = table.rows.map { Self.row($0, table.columns) }
+            } catch {
+                throw error.error
+            }
             return
         }
         let body = try bodies.read(bytes, contentType: contentType)
@@ -117,34 +131,25 @@ struct ImportedRows: Sendable {
         else {
             throw PorticoError(.requestInvalid, "The file is not a list of records.")
         }
-        unit = "row"
+        (unit, columns, coercion) = ("row", nil, body.coercion.collapsesSpace ? .xml : .textual)
         rows = items.enumerated().map { Row(number: $0 + (first ?? 1), value: $1) }
     }
 
-    private static func csv(_ bytes: [UInt8], _ first: Int?) throws(PorticoError) -> [Row] {
-        let lines = try CSVReader.read(bytes, firstLine: first)
-        guard let header = lines.first else { throw PorticoError(.requestMalformed, "The file has no header line.") }
-        let isUnique = WireDictionary(uniqueKeys: header.fields.map { .init(key: $0, value: .null) }) != nil
-        var rows: [Row] = []
-        rows.reserveCapacity(lines.count)
-        for line in lines.dropFirst() {
-            guard line.fields.count == header.fields.count else {
-                throw PorticoError(
-                    .requestInvalid,
-                    "Line \(line.line) has \(line.fields.count) fields, the header has \(header.fields.count).")
-            }
-            var entries: [WireDictionary.Entry] = []
-            entries.reserveCapacity(line.fields.count)
-            for (position, field) in line.fields.enumerated() where !field.isEmpty {
-                entries.append(WireDictionary.Entry(key: header.fields[position], value: .string(field)))
-            }
-            guard
-                let members = isUnique
-                    ? WireDictionary(uncheckedUniqueKeys: entries) : WireDictionary(uniqueKeys: entries)
-            else { throw PorticoError(.requestMalformed, "The header names a field twice.") }
-            rows.append(Row(number: line.line, value: .dictionary(members)))
+    /// A record of the fields that are not empty.
+    private static func row(_ row: CSVTable.Row, _ columns: [String]) -> Row {
+        var entries: [WireDictionary.Entry] = []
+        entries.reserveCapacity(columns.count)
+        for (position, field) in row.fields.enumerated() where !field.isEmpty {
+            entries.append(WireDictionary.Entry(key: columns[position], value: .string(field)))
         }
-        return rows
+        return Row(number: row.line, value: .dictionary(WireDictionary(uncheckedUniqueKeys: entries)))
+    }
+
+    /// Throws `request.invalid` for a header that names other columns than rows can have, or lacks one that they need: of a
+    /// file without rows nothing else shows that it is another one.
+    func requireColumns(_ wanted: CSVColumns) throws(PorticoError) {
+        guard let columns else { return }
+        do { try wanted.check(columns) } catch { throw error.error }
     }
 
     /// An XML document with one record: without a type attribute it reads as a dictionary whose one member is a dictionary.
@@ -168,7 +173,7 @@ extension ImportedRows {
     func values(of shape: Shape) throws(PorticoError) -> [WireValue] {
         var values: [WireValue] = []
         for row in rows {
-            let value = Coercion.textual.coerce(row.value, to: shape)
+            let value = coercion.coerce(row.value, to: shape)
             do {
                 try shape.check(value, at: "")
             } catch {

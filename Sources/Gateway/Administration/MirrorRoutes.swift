@@ -58,7 +58,9 @@ struct MirrorRoutes: Sendable {
             throw PorticoError(.recordConflict, "The rows of this mirror are fetched in callers' names.")
         }
         guard let mirror = mirrors.first(where: { $0.id.description == name }) else {
-            throw PorticoError(.recordNotFound, "There is no mirror of this name.")
+            let known = mirrors.prefix(20).map(\.id.description).joined(separator: ", ")
+            throw PorticoError(
+                .recordNotFound, "There is no mirror \(name).\(known.isEmpty ? "" : " There are: \(known).")")
         }
         return mirror
     }

@@ -63,7 +63,7 @@ struct StatusRoutes: Sendable {
 
     private func adapter(_ name: String) throws(PorticoError) -> ServedAdapter {
         guard let served = adapters.first(where: { $0.declaration.name.text == name }) else {
-            throw PorticoError(.recordNotFound, "There is no adapter of this name.")
+            throw PorticoError(.recordNotFound, "There is no adapter \(name).")
         }
         return served
     }

@@ -103,7 +103,7 @@ struct UpstreamRoutes: Sendable {
     private func show(_ name: String) throws -> WireValue {
         guard let report = upstreams.reports.first(where: { $0.name.text == name }),
             case .dictionary(var members) = Self.summary(report)
-        else { throw Self.unknown }
+        else { throw Self.unknown(name) }
         members["openCircuits"] = .array(report.openCircuits.map { .string($0) })
         members["retries"] = .int64(Int64(report.retries))
         var results = WireDictionary()
@@ -114,13 +114,17 @@ struct UpstreamRoutes: Sendable {
     }
 
     private func test(_ name: String) async throws -> WireValue {
-        guard let name = UpstreamName(name), let test = await upstreams.test(name) else { throw Self.unknown }
+        guard let known = UpstreamName(name), let test = await upstreams.test(known) else {
+            throw Self.unknown(name)
+        }
         return [
-            "upstream": .string(name.text), "answered": .bool(test.status != nil),
+            "upstream": .string(name), "answered": .bool(test.status != nil),
             "status": test.status.map { .int64(Int64($0)) } ?? .null,
             "milliseconds": .int64(Int64(test.milliseconds)), "failure": test.failure.map { .string($0) } ?? .null,
         ]
     }
 
-    private static let unknown = PorticoError(.recordNotFound, "There is no upstream of this name.")
+    private static func unknown(_ name: String) -> PorticoError {
+        PorticoError(.recordNotFound, "There is no upstream \(name).")
+    }
 }

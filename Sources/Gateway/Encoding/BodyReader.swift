@@ -105,7 +105,7 @@ struct BodyReader: Sendable {
             }
             let limits = ReadingLimits(depth: limits.depth, values: limits.values)
             let value = try body.format.readTape(bytes, charset: body.charset, limits: limits).value()
-            return Body(value: value, coercion: body.format.name == .xml ? .textual : .typed)
+            return Body(value: value, coercion: body.format.name == .xml ? .xml : .typed)
         } catch let error as PorticoError {
             throw error
         } catch let failure as NegotiationFailure {

@@ -1,5 +1,6 @@
 import AdapterKit
 import ValueTree
+import WireFormats
 
 /// Brings a value that was read from a wire format into the types of its shape.
 ///
@@ -9,11 +10,15 @@ import ValueTree
 struct Coercion: Sendable {
     /// Numbers and flags may come as text too.
     let textSpellsEverything: Bool
+    /// White space around what is no text counts for nothing, as XML Schema says (part 2, section 4.3.6).
+    var collapsesSpace = false
 
     /// For formats that have numbers and flags of their own.
     static let typed = Coercion(textSpellsEverything: false)
-    /// For paths, queries, forms and XML without type attributes.
+    /// For paths, queries, forms and CSV.
     static let textual = Coercion(textSpellsEverything: true)
+    /// For XML without type attributes.
+    static let xml = Coercion(textSpellsEverything: true, collapsesSpace: true)
 
     func coerce(_ value: WireValue, to shape: Shape) -> WireValue {
         switch (shape, value) {
@@ -24,7 +29,7 @@ struct Coercion: Sendable {
         case (.object, .string("")) where textSpellsEverything: .dictionary([:])
         case (.double, .int64(let number)): Double(exactly: number).map(WireValue.double) ?? value
         case (.double, .decimal(let number)): number.exactDouble.map(WireValue.double) ?? value
-        case (.decimal, _): Self.decimal(value) ?? value
+        case (.decimal, _): Self.decimal(collapsed(value)) ?? value
         case (_, .string(let text)): coerce(text, to: shape)
         default: value
         }
@@ -45,17 +50,32 @@ struct Coercion: Sendable {
 
     private func coerce(_ value: WireValue, toMember member: Member?) -> WireValue {
         guard let member else { return value }
-        return (member.acceptsText ? .textual : self).coerce(value, to: member.shape)
+        return (member.acceptsText && !textSpellsEverything ? .textual : self).coerce(value, to: member.shape)
     }
 
-    private func coerce(_ text: String, to shape: Shape) -> WireValue {
+    private func collapsed(_ value: WireValue) -> WireValue {
+        guard collapsesSpace, case .string(let text) = value else { return value }
+        return .string(text.trimmingXMLSpace)
+    }
+
+    private func coerce(_ written: String, to shape: Shape) -> WireValue {
         switch shape {
-        case .date: return WireDate(rfc3339: text).map(WireValue.date) ?? .string(text)
-        case .data: return Base64.decode(text).map(WireValue.data) ?? .string(text)
-        case .integer where textSpellsEverything: return Int64(text).map(WireValue.int64) ?? .string(text)
-        case .double where textSpellsEverything: return Double(text).map(WireValue.double) ?? .string(text)
-        case .bool where textSpellsEverything: return Self.flag(text).map(WireValue.bool) ?? .string(text)
-        default: return .string(text)
+        case .date, .integer, .double, .bool:
+            scalar(collapsesSpace ? written.trimmingXMLSpace : written, shape, written)
+        case .data:
+            Base64.decode(collapsesSpace ? written.filter { !$0.isWhitespace } : written).map(WireValue.data)
+                ?? .string(written)
+        default: .string(written)
+        }
+    }
+
+    private func scalar(_ text: String, _ shape: Shape, _ written: String) -> WireValue {
+        switch shape {
+        case .date: WireDate(rfc3339: text).map(WireValue.date) ?? .string(written)
+        case .integer where textSpellsEverything: Int64(text).map(WireValue.int64) ?? .string(written)
+        case .double where textSpellsEverything: Double(text).map(WireValue.double) ?? .string(written)
+        case .bool where textSpellsEverything: Self.flag(text).map(WireValue.bool) ?? .string(written)
+        default: .string(written)
         }
     }
 

@@ -41,6 +41,11 @@ struct ImportedFile: ParsableArguments {
 
     @Argument(help: "The file; its extension decides the format.") var file: String
     @Option(help: "append to what is there, or replace it.") var mode: Mode = .append
+    @Flag(
+        help:
+            "Let a replacement delete more than half of 20 or more records, or all by a file without rows. --yes does not say so."
+    )
+    var acceptLoss = false
     @OptionGroup var confirmation: Confirmation
 
     /// Throws where what is there is to be replaced and that is not confirmed.
@@ -55,12 +60,15 @@ struct ImportedFile: ParsableArguments {
         let bytes = try FileContents.read(file)
         progress.show("loading \(bytes.count) bytes", 0.5)
         defer { progress.end() }
-        let path = Self.path(adapter, mode: mode.rawValue, beside: [:])
+        let path = Self.path(adapter, mode: mode.rawValue, beside: loss)
         let type = try FileContents.mediaType(of: file)
         let result = try await options.withConnection { try await $0.post(path, file: bytes, type: type) }
         progress.end()
         try Printer(style: options.output).show(result)
     }
+
+    /// What is said of records that are not in the file.
+    var loss: [String: String] { acceptLoss ? ["acceptLoss": "true"] : [:] }
 
     /// Where an adapter's import is posted to.
     static func path(_ adapter: String, mode: String, beside: [String: String]) -> String {
@@ -124,6 +132,8 @@ struct ImportUpload {
     private struct Outcome {
         var created: Int64 = 0
         var deleted: Int64 = 0
+        /// Entities that are there and that parts after the first have again.
+        var keptLater: Int64 = 0
     }
 
     func run() async throws {
@@ -131,10 +141,11 @@ struct ImportUpload {
         let progress = ProgressBar()
         defer { progress.end() }
         let outcome = try await options.withConnection { connection in
+            var checked = Outcome()
             if try isLong() {
-                try await send(over: connection, checking: true, progress)
+                checked = try await send(over: connection, checking: true, progress)
             }
-            return try await send(over: connection, checking: false, progress)
+            return try await send(over: connection, checking: false, keeps: checked.keptLater, progress)
         }
         progress.end()
         try Printer(style: options.output).show([
@@ -148,9 +159,9 @@ struct ImportUpload {
         return try parts.next() != nil && parts.next() != nil
     }
 
-    @discardableResult
+    /// `keeps`: as the check has found, for a replacement that must know its whole loss at its first part.
     private func send(
-        over connection: Connection, checking: Bool, _ progress: ProgressBar
+        over connection: Connection, checking: Bool, keeps: Int64 = 0, _ progress: ProgressBar
     ) async throws -> Outcome {
         let parts = try PartReader(file.file, from: from)
         var (outcome, isFirst) = (Outcome(), true)
@@ -160,10 +171,13 @@ struct ImportUpload {
             progress.show("\(step) (\(part.location))", parts.fraction)
             let mode = checking ? "check" : isFirst ? file.mode.rawValue : ImportedFile.Mode.append.rawValue
             do {
-                let path = ImportedFile.path(adapter, mode: mode, beside: beside.merging(part.position) { $1 })
+                var members = beside.merging(part.position) { $1 }.merging(file.loss) { $1 }
+                if isFirst, keeps > 0 { members["keeps"] = String(keeps) }
+                let path = ImportedFile.path(adapter, mode: mode, beside: members)
                 let answer = try await connection.post(path, file: part.bytes, type: parts.mediaType)
                 outcome.created += answer["created"]?.int64Value ?? 0
                 outcome.deleted += answer["deleted"]?.int64Value ?? 0
+                if !isFirst { outcome.keptLater += answer["kept"]?.int64Value ?? 0 }
             } catch let failure as CommandError {
                 throw explained(failure, part, outcome, checking)
             }

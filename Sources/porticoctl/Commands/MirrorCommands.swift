@@ -9,6 +9,14 @@ struct Mirrors: AsyncParsableCommand {
     struct Name: ParsableArguments {
         @Argument(help: "The mirror: adapter/entity.") var name: String
 
+        func validate() throws {
+            let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts.contains("") else {
+                throw ValidationError(
+                    "\(name) is no mirror: its name is adapter/entity, as `porticoctl mirrors list` shows it.")
+            }
+        }
+
         func path(_ action: String = "") -> String {
             let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             return "/admin/v1/mirrors/" + parts.map { String($0).asPathSegment }.joined(separator: "/") + action

@@ -32,17 +32,47 @@ import XMLUsers
 
     @Test func `replacing rows leave the file's records alone in the store`() async throws {
         let rows: WireValue = [row(1), ["UserId": 100, "UserName": "Fake 1", "ShoeSize": "8.5M"], row(101, "Other")]
-        #expect(try await host.value("import", ["rows": rows, "mode": "replace"]) == outcome(1, 1, 1, 498))
+        #expect(
+            try await host.value("import", ["rows": rows, "mode": "replace", "acceptLoss": true])
+                == outcome(1, 1, 1, 498))
         #expect(try await count() == 3)
         #expect(try await host.value("user", ["userId": 101])["UserName"] == "Other")
     }
 
     @Test func `the same file again changes nothing`() async throws {
-        let input: WireDictionary = ["rows": [row(1), row(2)], "mode": "replace"]
+        let input: WireDictionary = ["rows": [row(1), row(2)], "mode": "replace", "acceptLoss": true]
         try await host.call("import", input)
         let before = host.records.position
         #expect(try await host.value("import", input) == outcome(0, 0, 2, 0))
         #expect(host.records.position == before)
+    }
+
+    /// Of 500 records, `kept` stay.
+    @Test(
+        arguments: [(0, "has no rows: 500 of 500"), (1, "499 of 500"), (249, "251 of 500"), (250, nil), (500, nil)]
+            as [(Int, String?)])
+    func `a replacement that deletes most of what is there is refused with the numbers`(
+        kept: Int, refusal words: String?
+    ) async throws {
+        let rows = WireValue.array((0..<kept).map { row(Int64(100 + $0)) })
+        let error = try await refusal { try await host.call("import", ["rows": rows, "mode": "replace"]) }
+        #expect((error == nil) == (words == nil))
+        if let words {
+            #expect(error?.code == .recordConflict && error?.message.contains(words) == true, "\(error!.message)")
+        }
+        #expect(try await count() == (words == nil ? kept : 500))
+        try await host.call("import", ["rows": rows, "mode": "replace", "acceptLoss": true])
+        #expect(try await count() == kept)
+    }
+
+    @Test func `of fewer than twenty records any may go, but not all by a file without rows`() async throws {
+        let few = WireValue.array((0..<19).map { row(Int64(100 + $0)) })
+        try await host.call("import", ["rows": few, "mode": "replace", "acceptLoss": true])
+        let none: WireDictionary = ["rows": [], "mode": "replace"]
+        #expect(try await refusal { try await host.call("import", none) }?.code == .recordConflict)
+        #expect(try await count() == 19)
+        try await host.call("import", ["rows": [row(1)], "mode": "replace"])
+        #expect(try await count() == 1)
     }
 
     @Test func `a taken number names its row, and nothing is loaded`() async throws {

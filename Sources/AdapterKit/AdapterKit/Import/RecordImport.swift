@@ -32,6 +32,7 @@ public struct RecordImport: Sendable {
                     Member(
                         "mode", .choice(Mode.allCases.map(\.rawValue)), defaultValue: .string(Mode.append.rawValue),
                         summary: "Whether the records that are there stay."),
+                    ReplacementLoss.member,
                 ]), output: .object(Self.outcome), audience: .operators)
     }
 
@@ -44,6 +45,9 @@ public struct RecordImport: Sendable {
         let mode = call["mode"].stringValue.flatMap(Mode.init(rawValue:)) ?? .append
         let present = try await existing(in: records)
         let plan = try ImportPlan(rows, of: entity, over: present, mode: mode)
+        if mode == .replace, call[ReplacementLoss.member.name].boolValue != true {
+            try ReplacementLoss(present: present.count, deleted: plan.deletions, hasRows: !rows.isEmpty).check()
+        }
         if !plan.changes.isEmpty { _ = try await records.apply(plan.changes) }
         return .value(plan.outcome)
     }
@@ -64,6 +68,41 @@ public struct RecordImport: Sendable {
         members: ["created", "changed", "unchanged", "deleted"].map { (name: FieldName) in
             Member(name, .integer, isRequired: true)
         })
+}
+
+/// The records that an import in place of others would delete: one that deletes most of them is more often a file that was
+/// written or chosen wrongly than one that is meant.
+public struct ReplacementLoss: Sendable {
+    /// The number of records from which on a replacement is checked. Fewer are soon loaded again.
+    public static let least = 20
+    /// The member of an import's input that lets it delete what it will.
+    public static let member = Member(
+        "acceptLoss", .bool, defaultValue: false, acceptsText: true,
+        summary: "Lets a replacement delete more than half of \(least) or more records, or all by a file without rows.")
+
+    private let present: Int
+    private let deleted: Int
+    private let hasRows: Bool
+
+    /// Creates the loss of `deleted` records, which are not among the file's, of `present` ones.
+    public init(present: Int, deleted: Int, hasRows: Bool) {
+        (self.present, self.deleted, self.hasRows) = (present, deleted, hasRows)
+    }
+
+    /// Throws `record.conflict` with the numbers where more is lost than goes without saying.
+    public func check() throws(PorticoError) {
+        guard deleted > 0 else { return }
+        guard hasRows else { throw refusal("The file has no rows") }
+        guard present >= Self.least, deleted > present / 2 else { return }
+        throw refusal("The file lacks most of the records that are there")
+    }
+
+    private func refusal(_ reason: String) -> PorticoError {
+        PorticoError(
+            .recordConflict,
+            "\(reason): \(deleted) of \(present) would be deleted. Where that is meant, say `acceptLoss` (`--accept-loss`).",
+            target: Self.member.name.text)
+    }
 }
 
 extension Entity {
@@ -91,6 +130,9 @@ struct ImportPlan {
     private var changed: Int64 = 0
     private var unchanged: Int64 = 0
     private var deleted: Int64 = 0
+
+    /// Records that leave.
+    var deletions: Int { Int(deleted) }
 
     private let entity: Entity
 

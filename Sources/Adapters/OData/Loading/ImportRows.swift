@@ -1,4 +1,5 @@
 import AdapterKit
+import CSV
 import ODataEngine
 import ODataModel
 
@@ -16,6 +17,11 @@ struct ImportRows: Sendable {
                 Member(
                     "mode", .choice(Mode.allCases.map(\.rawValue)), defaultValue: .string(Mode.append.rawValue),
                     summary: "Whether the entities that are there stay; `check` reads the rows and writes nothing."),
+                Member("columns", .list(of: .string), summary: "Those that the header of a CSV file names."),
+                Member(
+                    "keeps", .integer, defaultValue: 0, acceptsText: true,
+                    summary: "Of a file in parts: how many entities that are there its later parts have again."),
+                ReplacementLoss.member,
             ]), output: .object(outcome), audience: .operators)
 
     private enum Mode: String, CaseIterable {
@@ -26,7 +32,9 @@ struct ImportRows: Sendable {
 
     private static let outcome = ObjectShape(
         "ODataImportOutcome",
-        members: ["created", "deleted"].map { (name: FieldName) in Member(name, .integer, isRequired: true) })
+        members: ["created", "deleted"].map { (name: FieldName) in Member(name, .integer, isRequired: true) } + [
+            Member("kept", .integer, summary: "Of a check: entities that are there and among the rows.")
+        ])
 
     private let services: [ServiceConfiguration]
     private let records: any RecordStore
@@ -51,8 +59,13 @@ struct ImportRows: Sendable {
             throw PorticoError(.requestLimitExceeded, "An import has at most \(most) rows.", target: "rows")
         }
         let mode = call["mode"].stringValue.flatMap(Mode.init(rawValue:)) ?? .append
+        try requireColumns(call["columns"].arrayValue?.compactMap(\.stringValue), of: table, service.model)
         let changes = try await changes(of: rows, by: RowReading(service: service, table: table, now: now))
-        if mode == .check { return Self.outcome(created: 0, deleted: 0) }
+        if mode == .check { return Self.outcome(kept: try await kept(changes, of: table)) }
+        if mode == .replace, call[ReplacementLoss.member.name].boolValue != true {
+            let later = Int(clamping: call["keeps"].int64Value ?? 0)
+            try await checkLoss(changes, of: table, laterKept: max(later, 0))
+        }
         let (removals, removed) = try await mode == .replace ? remove(table) : ([], 0)
         do {
             if !(removals.isEmpty && changes.isEmpty) { _ = try await records.apply(removals + changes) }
@@ -87,8 +100,50 @@ struct ImportRows: Sendable {
         return try parts.sorted { $0.first < $1.first }.flatMap { try $0.result.get() }
     }
 
-    private static func outcome(created: Int, deleted: Int) -> OperationResult {
-        .value(["created": .int64(Int64(created)), "deleted": .int64(Int64(deleted))])
+    private static func outcome(created: Int = 0, deleted: Int = 0, kept: Int? = nil) -> OperationResult {
+        var outcome: WireDictionary = ["created": .int64(Int64(created)), "deleted": .int64(Int64(deleted))]
+        outcome["kept"] = kept.map { .int64(Int64($0)) }
+        return .value(.dictionary(outcome))
+    }
+
+    /// Throws `request.invalid` for a header with a name that no entity of the set has.
+    private func requireColumns(_ columns: [String]?, of table: RecordTable, _ model: EntityDataModel) throws {
+        guard let columns else { return }
+        let types = [table.type] + table.family.compactMap { model.structured($0) }
+        let names = types.flatMap { $0.properties.map(\.name) + $0.navigation.map { "\($0.name)@odata.bind" } }
+        let isOpen = types.contains(where: \.isOpen)
+        let known = isOpen ? nil : names.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        do {
+            try CSVColumns(known: known.map { $0 + ["@odata.type"] }, required: []).check(columns)
+        } catch {
+            throw error.error
+        }
+    }
+
+    /// Keys that are looked up at once.
+    private static let keysOfQuery = 500
+
+    /// How many of the entities that are there are among the rows.
+    private func kept(_ changes: [RecordChange], of table: RecordTable) async throws -> Int {
+        var seen: Set<RecordID> = []
+        let keys = changes.compactMap { change -> WireValue? in
+            guard case .create(let id?, let fields) = change.action, seen.insert(id).inserted else { return nil }
+            return fields[table.keyField.text]
+        }
+        var count = 0
+        for first in stride(from: 0, to: keys.count, by: Self.keysOfQuery) {
+            let some = Array(keys[first..<min(first + Self.keysOfQuery, keys.count)])
+            count += try await records.count(.oneOf(table.keyField, some), in: table.entity)
+        }
+        return count
+    }
+
+    /// Throws `record.conflict` where the set would lose most of what it has.
+    private func checkLoss(_ changes: [RecordChange], of table: RecordTable, laterKept: Int) async throws {
+        let present = try await records.count(nil, in: table.entity)
+        guard present >= ReplacementLoss.least || changes.isEmpty else { return }
+        let kept = min(present, try await kept(changes, of: table) + laterKept)
+        try ReplacementLoss(present: present, deleted: present - kept, hasRows: !changes.isEmpty).check()
     }
 
     private static func refusal(_ error: PorticoError, _ position: Int) -> PorticoError {

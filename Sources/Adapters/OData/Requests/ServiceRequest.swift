@@ -105,7 +105,7 @@ struct ProtocolVersion {
 
     /// The version that a body is in is of no matter where there is none.
     init(_ headers: MountHeaders, hasBody: Bool) throws(PorticoError) {
-        if hasBody, let sent = headers["OData-Version"], sent != "4.0", sent != "4.01" {
+        if hasBody, let sent = headers["OData-Version"].map(Self.number), sent != "4.0", sent != "4.01" {
             throw PorticoError(.requestInvalid, "This service speaks OData 4.0 and 4.01.", target: "OData-Version")
         }
         guard Self.maximum(headers).map({ $0 >= 4 }) ?? true else {
@@ -122,8 +122,11 @@ struct ProtocolVersion {
 
     /// Nil where none was sent; nothing is less than what is no number.
     private static func maximum(_ headers: MountHeaders) -> Double? {
-        headers["OData-MaxVersion"].map { Double($0) ?? -.infinity }
+        headers["OData-MaxVersion"].map { Double(number($0)) ?? -.infinity }
     }
+
+    /// Before `;`: .NET's clients name themselves behind it, as version 3 let them (`4.0;NetFx`).
+    private static func number(_ field: String) -> String { field.mediaTypeName }
 }
 
 /// `POST …/$query` with the options in the body reads as `GET` does (URL Conventions 4.01, section 4.17): for queries that

@@ -138,7 +138,8 @@ struct Version2Reading: Sendable {
                 headers: headers, content: .stored(bytes, StoredContent(property.mediaType(in: own.tables))))
         }
         let form = Version2ValueCodec(model: own.tables.model)
-        guard !value.isNull, let text = form.text(of: value, property.type) ?? form.document(value, property.type)
+        guard !value.isNull || property.type.isCollection,
+            let text = form.text(of: value, property.type) ?? form.document(value, property.type)
         else {
             throw PorticoError(.recordNotFound, "\(property.path) has no value.", target: property.path)
         }

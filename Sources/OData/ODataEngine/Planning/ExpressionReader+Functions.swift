@@ -17,6 +17,9 @@ extension ExpressionReader {
             throw QueryProblem("\(function.rawValue) does not take such values.", at: range)
         }
         let values = arguments.map(\.expression)
+        if types.first == .some(.date), let midnight = function.partOfMidnight {
+            return TypedExpression(Self.unlessNull(values[0], .value(midnight.value)), midnight.type)
+        }
         if let simple = function.rowFunction {
             return TypedExpression(.call(simple.function, values), simple.result ?? arguments[0].type ?? .string)
         }
@@ -86,6 +89,16 @@ extension BuiltInFunction {
         }
     }
 
+    /// The same of every day, which is an instant at its midnight in version 2.
+    fileprivate var partOfMidnight: (value: WireValue, type: TypeReference)? {
+        switch self {
+        case .hour, .minute, .second: (0, TypeReference(.primitive(.int32)))
+        case .fractionalseconds: (StoredValueCodec.decimal(WireDecimal(Int64(0))), .decimal)
+        case .time: (StoredValueCodec.value(text: "00:00:00", .timeOfDay) ?? .null, .timeOfDay)
+        default: nil
+        }
+    }
+
     /// Null is taken for every value.
     fileprivate func accepts(_ types: [TypeFamily?]) -> Bool {
         func all(_ allowed: TypeFamily...) -> Bool {
@@ -99,10 +112,10 @@ extension BuiltInFunction {
             return (types[0] ?? .string) == .string && types.dropFirst().allSatisfy { ($0 ?? .number) == .number }
         case .hassubset, .hassubsequence: return all(.collection)
         case .year, .month, .day: return all(.date, .dateTimeOffset)
-        case .hour, .minute, .second, .fractionalseconds: return all(.timeOfDay, .dateTimeOffset)
+        case .hour, .minute, .second, .fractionalseconds: return all(.timeOfDay, .dateTimeOffset, .date)
         case .totalseconds: return all(.duration)
         case .date: return all(.dateTimeOffset, .date)
-        case .time: return all(.dateTimeOffset, .timeOfDay)
+        case .time: return all(.dateTimeOffset, .timeOfDay, .date)
         case .totaloffsetminutes: return all(.dateTimeOffset)
         case .round, .floor, .ceiling: return all(.number)
         case .geoDistance, .geoLength, .geoIntersects: return all(.spatial)

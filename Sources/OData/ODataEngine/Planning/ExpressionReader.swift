@@ -106,6 +106,19 @@ struct ExpressionReader {
     }
 }
 
+extension BinaryOperator {
+    /// The comparison with its sides exchanged.
+    fileprivate var turned: BinaryOperator {
+        switch self {
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        default: self
+        }
+    }
+}
+
 extension TypeReference {
     static let boolean = TypeReference(.primitive(.boolean))
     static let int64 = TypeReference(.primitive(.int64))
@@ -142,6 +155,7 @@ extension ExpressionReader {
     private func compare(
         _ operation: BinaryOperator, _ left: TypedExpression, _ right: TypedExpression, _ range: SourceRange
     ) throws(QueryProblem) -> RowExpression {
+        if let day = try dayCompared(operation, left, right, range) { return day }
         let (a, b) = try pair(left, right, range)
         if left.literal == .notANumber || right.literal == .notANumber { return .value(.bool(operation == .notEqual)) }
         switch operation {
@@ -151,6 +165,37 @@ extension ExpressionReader {
         case .lessOrEqual: return try ordered(.lessOrEqual, a, b, left, right, range)
         case .greater: return try ordered(.greater, a, b, left, right, range)
         default: return try ordered(.greaterOrEqual, a, b, left, right, range)
+        }
+    }
+
+    /// A day compared with an instant that is written in the request: a day is its midnight in UTC, so of an instant within
+    /// a day that day is before it and the next one behind it. Version 2 has one type for both, and its clients write the
+    /// end of a day as `T23:59:59`. Nil for any other comparison, and for midnight, which is a day itself.
+    private func dayCompared(
+        _ operation: BinaryOperator, _ left: TypedExpression, _ right: TypedExpression, _ range: SourceRange
+    ) throws(QueryProblem) -> RowExpression? {
+        guard let a = left.type, let b = right.type else { return nil }
+        switch (left.literal, right.literal) {
+        case (_, .dateTimeOffset(let text)?) where model.family(of: a) == .date:
+            guard let day = Literal.dayWithin(Self.withOffset(text)) else { return nil }
+            return try dayCompared(operation, left, day, range)
+        case (.dateTimeOffset(let text)?, _) where model.family(of: b) == .date:
+            guard let day = Literal.dayWithin(Self.withOffset(text)) else { return nil }
+            return try dayCompared(operation.turned, right, day, range)
+        default: return nil
+        }
+    }
+
+    /// `instant`: the day that it is within, after its midnight.
+    private func dayCompared(
+        _ operation: BinaryOperator, _ day: TypedExpression, _ instant: String, _ range: SourceRange
+    ) throws(QueryProblem) -> RowExpression {
+        let limit = try natural(.date(instant), range).expression
+        switch operation {
+        case .equal: return .value(false)
+        case .notEqual: return .value(true)
+        case .less, .lessOrEqual: return .isTrue(.compare(.lessOrEqual, day.expression, limit))
+        default: return .isTrue(.compare(.greater, day.expression, limit))
         }
     }
 
@@ -178,6 +223,9 @@ extension ExpressionReader {
         // Only literals become another expression; comparing others would go through all of their parts.
         let isFitted =
             isLeftLiteral && first != left.expression || right.literal != nil && second != right.expression
+        // As a literal of one becomes the other.
+        if !isFitted, families == (.date, .dateTimeOffset) { return (.call(.toDate, [first]), second) }
+        if !isFitted, families == (.dateTimeOffset, .date) { return (first, .call(.toDate, [second])) }
         guard
             isFitted || Self.areComparable(families.0, families.1) || isUntyped(a, families.1)
                 || isUntyped(b, families.0)

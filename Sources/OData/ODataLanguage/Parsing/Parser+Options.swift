@@ -1,5 +1,28 @@
 /// Query options: which one it is, and what separates them. Section 2 of the ABNF.
 extension Parser {
+    /// As ``queryOptions(_:)``, without those that are empty: `?&$top=1` is what programs write that put `&` before each.
+    mutating func givenOptions(_ context: OptionContext) throws(Mismatch) -> [QueryOption] {
+        var options: [QueryOption] = []
+        let last = end
+        defer { end = last }
+        while true {
+            while at < last, source.characters[at].isRaw(UInt8(ascii: "&")) { at += 1 }
+            guard at < last else { return options }
+            end = source.characters[at..<last].firstIndex { $0.isRaw(UInt8(ascii: "&")) } ?? last
+            try append(context, to: &options)
+            end = last
+        }
+    }
+
+    private mutating func append(_ context: OptionContext, to options: inout [QueryOption]) throws(Mismatch) {
+        let option = try queryOption(context)
+        guard isAtEnd else { throw mismatch("`&`") }
+        guard !option.isRestOfSearch(behind: options.last) else {
+            throw mismatch("`=`, or the ampersand of a search as `%26`")
+        }
+        options.append(option)
+    }
+
     /// `queryOptions`: joined by `&`, which nothing inside them may be.
     mutating func queryOptions(_ context: OptionContext = .top) throws(Mismatch) -> [QueryOption] {
         let last = end
@@ -7,12 +30,7 @@ extension Parser {
         var options: [QueryOption] = []
         while true {
             end = source.characters[at..<last].firstIndex { $0.isRaw(UInt8(ascii: "&")) } ?? last
-            let option = try queryOption(context)
-            guard isAtEnd else { throw mismatch("`&`") }
-            guard !option.isRestOfSearch(behind: options.last) else {
-                throw mismatch("`=`, or the ampersand of a search as `%26`")
-            }
-            options.append(option)
+            try append(context, to: &options)
             end = last
             guard at < last else { return options }
             at += 1

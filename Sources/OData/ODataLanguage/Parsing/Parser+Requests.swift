@@ -12,8 +12,7 @@ extension Parser {
             return RequestTarget(resource, options: [])
         }
         at += 1
-        if isAtEnd, context == .top { return RequestTarget(resource, options: []) }
-        let written = try queryOptions(context)
+        let written = try givenOptions(context)
         let options = isVersion2 ? PathOptions(written).nested : written
         if case .entity = resource { try requireID(options) }
         return RequestTarget(resource, options: options)
@@ -170,7 +169,7 @@ extension Parser {
         let start = at
         let name = try identifier()
         segments.append(PathSegment(.name(WrittenName(nil, name)), range(from: start)))
-        try parentheses(into: &segments)
+        if !isVersion2 || !skipEmptyParentheses() { try parentheses(into: &segments) }
         try isVersion2 ? version2Segments(into: &segments) : pathSegments(into: &segments)
         return .path(segments)
     }

@@ -115,7 +115,16 @@ extension Parser {
     private mutating func version2Name(into segments: inout [PathSegment]) throws(Mismatch) {
         let start = at
         segments.append(PathSegment(.name(try optionallyQualifiedName()), range(from: start)))
-        try parentheses(into: &segments)
+        if !skipEmptyParentheses() { try parentheses(into: &segments) }
+    }
+
+    /// `Students()` is all students, and a function's arguments are in the query: every query of .NET's WCF Data Services
+    /// client has such parentheses.
+    mutating func skipEmptyParentheses() -> Bool {
+        let start = at
+        if skip("("), skip(")") { return true }
+        at = start
+        return false
     }
 }
 

@@ -343,6 +343,12 @@ extension Literal {
         }
     }
 
+    /// The day in UTC of an instant that is after the day's midnight; nil for midnight, and for what is no instant.
+    public static func dayWithin(_ instant: String) -> String? {
+        guard day(instant) == nil, let text = WireDate(rfc3339: instant)?.rfc3339 else { return nil }
+        return String(text.prefix(10))
+    }
+
     /// Nil where the instant is not the beginning of a day in UTC: a day would say less than was sent.
     private static func day(_ text: String) -> String? {
         guard let instant = WireDate(rfc3339: text)?.rfc3339, instant.hasSuffix("T00:00:00Z") else { return nil }

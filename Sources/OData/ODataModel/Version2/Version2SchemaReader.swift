@@ -146,7 +146,7 @@ struct SchemaUpgrade {
 
     private func structured(_ type: CSDLElement) throws(CSDLProblem) -> CSDLElement {
         var upgraded = element(type, ["Name", "BaseType", "Abstract", "OpenType"])
-        if type["{\(CSDLNamespace.metadata2)}HasStream"] == "true" {
+        if type["{\(CSDLNamespace.metadata2)}HasStream"]?.lowercased() == "true" {
             upgraded.attributes.append(.init("HasStream", "true"))
         }
         upgraded.children += SAPAttributes(type).label
@@ -272,12 +272,27 @@ struct SchemaUpgrade {
     /// The element with these of its attributes, without children.
     private func element(_ source: CSDLElement, _ attributes: [String]) -> CSDLElement {
         CSDLElement(
-            source.name, attributes.compactMap { name in source[name].map { .init(name, $0) } }, line: source.line)
+            source.name, attributes.compactMap { name in source[name].map { .init(name, Self.spelled($0, name)) } },
+            line: source.line)
+    }
+
+    /// Facets and truths as version 4 spells them. The tools of versions 1 to 3 write `Max`, `Variable` and `True`, and white
+    /// space around what XML Schema lets have it.
+    private static func spelled(_ value: String, _ attribute: String) -> String {
+        switch attribute {
+        case "Nullable", "Unicode", "Abstract", "OpenType", "IsFlags", "MaxLength", "Precision", "Scale", "SRID":
+            value.filter { !" \t\n\r".contains($0) }.lowercased()
+        default: value
+        }
     }
 
     private func plain(_ source: CSDLElement) -> CSDLElement {
         CSDLElement(
-            source.name, source.attributes.filter { !$0.name.hasPrefix("{") }, children: source.children.map(plain),
+            source.name,
+            source.attributes.filter { !$0.name.hasPrefix("{") }.map {
+                .init($0.name, Self.spelled($0.value, $0.name))
+            },
+            children: source.children.map(plain),
             line: source.line)
     }
 }

@@ -8,10 +8,8 @@ enum FuzzTarget {
     /// From one format into another one, both picked by the first byte: tape and tree are written alike, and what was
     /// written can be read.
     case transcode
-    /// A document in pieces and on the whole: both are refused, or both become the same.
+    /// `portico convert`, with keys that stand twice: what it refuses has a place, what it writes can be read.
     case convert
-    /// A binary property list out of a piece of memory and on the whole: the same.
-    case mapped
 
     private static let formats = FormatCatalogue.conversion.formats
     private static let limits = ReadingLimits(depth: 128, values: 50_000, expandedBytes: 4 << 20)
@@ -20,7 +18,6 @@ enum FuzzTarget {
         switch name {
         case "transcode": self = .transcode
         case "convert": self = .convert
-        case "mapped": self = .mapped
         default:
             guard let format = FormatName(name).flatMap({ FormatCatalogue.conversion[$0] }) else { return nil }
             self = .read(format)
@@ -36,23 +33,11 @@ enum FuzzTarget {
             Self.transcode(Array(input.dropFirst()), Self.formats[source], Self.formats[target])
         case .convert:
             guard let choice = input.first else { return }
-            Self.convert(Array(input.dropFirst()), choice & 1 == 0 ? .json : .plist, pieceBytes: Int(choice >> 1) + 16)
-        case .mapped: Self.map(input)
+            let (source, target) = (
+                Int(choice) % Self.formats.count, Int(choice) / Self.formats.count % Self.formats.count
+            )
+            Self.convert(Array(input.dropFirst()), Self.formats[source], Self.formats[target])
         }
-    }
-
-    private static func map(_ document: [UInt8]) {
-        let conversion = Conversion(from: BinaryPropertyListFormat(), to: CBORFormat(), maximumDepth: 64)
-        let whole = converted(document, conversion.from, conversion)
-        var mapped: [UInt8] = []
-        do {
-            _ = try conversion.run(mapped: document.span, letGo: {}, output: { mapped += $0 })
-        } catch {
-            guard case .failure = whole else { preconditionFailure("refused where it is mapped only: \(error)") }
-            return
-        }
-        guard case .success(let one) = whole else { preconditionFailure("refused on the whole only") }
-        precondition(read(one) == read(mapped), "mapped, it becomes something else")
     }
 
     private static func read(_ document: [UInt8], _ format: any WireFormat) {
@@ -76,43 +61,15 @@ enum FuzzTarget {
         }
     }
 
-    private static func convert(_ document: [UInt8], _ name: FormatName, pieceBytes: Int) {
-        guard let format = FormatCatalogue.conversion[name] else { return }
-        let whole = converted(document, format, Conversion(from: format, to: CBORFormat(), maximumDepth: 64))
-        let pieces = converted(
-            document, format,
-            Conversion(from: format, to: CBORFormat(), maximumDepth: 64, heldBytes: 16, pieceBytes: pieceBytes))
-        switch (whole, pieces) {
-        case (.success(let one), .success(let other)):
-            precondition(read(one) == read(other), "\(name): in pieces it becomes something else")
-        case (.failure, .failure): break
-        case (.success, .failure(let error)):
-            // What a long dictionary cannot know: an equal key further back, a uid.
-            precondition(error.kind != .malformed, "\(name): refused in pieces only: \(error)")
-        case (.failure(let error), .success):
-            // In pieces, a uid whose dictionary is longer than what is held is the dictionary that it looks like.
-            precondition(error.kind == .notRepresentable, "\(name): refused on the whole only: \(error)")
-        }
-    }
-
-    private static func read(_ bytes: [UInt8]) -> WireValue? {
-        try? CBORFormat().read(bytes, limits: ReadingLimits(duplicateKeys: .keepLast))
-    }
-
-    private static func converted(
-        _ document: [UInt8], _ format: any WireFormat, _ conversion: Conversion
-    ) -> Result<[UInt8], WireFormatError> {
-        var (rest, output) = (document[...], [UInt8]())
-        do {
-            _ = try conversion.run(
-                input: {
-                    defer { rest = rest.dropFirst(11) }
-                    return Array(rest.prefix(11))
-                }, output: { output += $0 })
-            return .success(output)
-        } catch let error as WireFormatError {
+    private static func convert(_ document: [UInt8], _ source: any WireFormat, _ target: any WireFormat) {
+        let conversion = Conversion(from: source, to: target, maximumDepth: 64, maximumBytes: 1 << 20)
+        do throws(WireFormatError) {
+            let written = try conversion.run(document).output
+            do { _ = try target.read(written) } catch {
+                preconditionFailure("\(target.name) refuses its own output: \(error)")
+            }
+        } catch {
             precondition(error.position != nil, "an error without a place: \(error)")
-            return .failure(error)
-        } catch { preconditionFailure("\(error)") }
+        }
     }
 }

@@ -5,7 +5,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 seconds=${2:-60}
-targets="json plist bplist xml cbor transcode convert mapped"
+targets="json plist bplist xml cbor transcode convert"
 cd "$here/../.."
 swift build -c release -j 2 --product WireFormatFuzzing --scratch-path "$folder/build" \
     -Xswiftc -sanitize=fuzzer,address -Xswiftc -parse-as-library

@@ -48,10 +48,9 @@ def seeds():
         "xml": [each.encode("iso-8859-1" if "8859" in each else "utf-8") for each in XML] + [XML[3].encode("utf-16")],
         "bplist": list(binary()), "cbor": [bytes.fromhex(each) for each in CBOR]}
     yield from encoded.items()
-    yield "mapped", encoded["bplist"]
-    yield "transcode", [bytes([FORMATS.index(source) + 5 * target]) + each
-                        for source in FORMATS for each in encoded[source] for target in range(5)]
-    yield "convert", [bytes([choice]) + each for choice, source in enumerate(["json", "plist"]) for each in encoded[source]]
+    for name in ["transcode", "convert"]:
+        yield name, [bytes([FORMATS.index(source) + 5 * target]) + each
+                     for source in FORMATS for each in encoded[source] for target in range(5)]
 
 
 for target, documents in seeds():

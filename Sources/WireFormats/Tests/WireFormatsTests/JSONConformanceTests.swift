@@ -57,9 +57,8 @@ import WireFormats
     }
 
     @Test func `the last of equal keys is kept, and reported`() throws {
-        var output: [UInt8] = []
         let document = Array("{\"a\":1,\"b\":{\"c\":1,\"c\":2},\"a\":3}".utf8)
-        let report = try convert(document, to: JSONFormat()) { output += $0 }
+        let (output, report) = try Conversion(from: JSONFormat(), to: JSONFormat()).run(document)
         #expect(String(decoding: output, as: UTF8.self) == "{\"a\":3,\"b\":{\"c\":2}}")
         #expect(report.droppedDuplicates == 2)
     }
@@ -75,18 +74,7 @@ import WireFormats
     }
 
     private func validate(_ document: [UInt8]) throws {
-        _ = try convert(document, to: nil) { _ in }
-    }
-
-    private func convert(
-        _ document: [UInt8], to target: (any WireFormat)?, output: ([UInt8]) -> Void
-    ) throws -> Conversion.Report {
-        var rest = document
-        return try Conversion(from: JSONFormat(), to: target).run(
-            input: {
-                defer { rest = [] }
-                return rest
-            }, output: output)
+        _ = try Conversion(from: JSONFormat()).run(document)
     }
 
     private func expectRefused(_ document: [UInt8]) throws {

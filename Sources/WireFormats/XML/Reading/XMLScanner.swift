@@ -1,7 +1,7 @@
 /// Reads XML 1.0 (fifth edition) with namespaces (1.0, third edition) as a sequence of events, without validation.
 ///
 /// Every rule of well-formedness is kept, of namespaces too. There are no entities beyond the predefined five, since a
-/// DOCTYPE is refused; ``DoctypePolicy/propertyList`` lets Apple's own pass by its text. The input is UTF-8 without a
+/// DOCTYPE is refused; ``DoctypePolicy/propertyList`` lets one pass that declares nothing itself. The input is UTF-8 without a
 /// byte order mark (``XMLEncoding`` makes it so), and always the same span for all calls of one scanner: a span cannot
 /// be stored in a structure yet.
 ///
@@ -11,7 +11,8 @@ public struct XMLScanner: ~Copyable {
     public enum DoctypePolicy: Sendable, Equatable {
         /// The document is refused.
         case refuse
-        /// `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" …>` and its older form are accepted, never loaded.
+        /// `<!DOCTYPE plist …>` without an internal subset is accepted, whatever it points to: Apple's own in all its forms,
+        /// GNUstep's, a file of an older system. It is never loaded.
         case propertyList
     }
 
@@ -634,9 +635,7 @@ extension XMLScanner {
 }
 
 extension XMLScanner {
-    private static let applePublicIDs = ["-//apple//dtd plist 1.0//en", "-//apple computer//dtd plist 1.0//en"]
-
-    /// Refuses a DOCTYPE, or takes the one of property lists. It is known by its text: what it points to is never read.
+    /// Refuses a DOCTYPE, or takes the one of property lists: what it points to is never read.
     mutating func readDoctype(_ text: Span<UInt8>, hasRoot: Bool) throws(WireFormatError) {
         guard !hasRoot, !hasDoctype else { throw malformed("a DOCTYPE in a wrong place", text) }
         guard doctype == .propertyList, takesUsualDoctype(text) || takesPropertyListDoctype(text) else {
@@ -659,22 +658,26 @@ extension XMLScanner {
         position += 9
         guard takesSpace(text), follows("plist", text) else { return false }
         position += 5
-        guard takesSpace(text), follows("PUBLIC", text) else { return false }
-        position += 6
-        guard takesSpace(text), let publicID = takeLiteral(text), Self.isApple(publicID),
-            takesSpace(text), takeLiteral(text) != nil
-        else { return false }
-        skipSpace(text)
+        if takesSpace(text) {
+            guard takesExternalID(text) else { return false }
+            skipSpace(text)
+        }
         // An internal subset would stand here.
         guard position < text.count, text[position] == UInt8(ascii: ">") else { return false }
         position += 1
         return true
     }
 
-    private static func isApple(_ publicID: [UInt8]) -> Bool {
-        let words = publicID.split { XMLCharacters.isSpace($0) }
-        let text = words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
-        return applePublicIDs.contains(text.lowercased())
+    /// `SYSTEM "address"`, `PUBLIC "name" "address"`, or nothing.
+    private mutating func takesExternalID(_ text: Span<UInt8>) -> Bool {
+        if follows("SYSTEM", text) {
+            position += 6
+            return takesSpace(text) && takesLiteral(text, XMLCharacters.isOfAddress)
+        }
+        guard follows("PUBLIC", text) else { return true }
+        position += 6
+        return takesSpace(text) && takesLiteral(text, XMLCharacters.isPublicID) && takesSpace(text)
+            && takesLiteral(text, XMLCharacters.isOfAddress)
     }
 
     private mutating func takesSpace(_ text: Span<UInt8>) -> Bool {
@@ -683,20 +686,19 @@ extension XMLScanner {
         return position > start
     }
 
-    private mutating func takeLiteral(_ text: Span<UInt8>) -> [UInt8]? {
+    private mutating func takesLiteral(_ text: Span<UInt8>, _ isAllowed: (UInt8) -> Bool) -> Bool {
         guard position < text.count, text[position] == UInt8(ascii: "\"") || text[position] == UInt8(ascii: "'") else {
-            return nil
+            return false
         }
         let quote = text[position]
-        let start = position + 1
-        position = start
+        position += 1
         while position < text.count, text[position] != quote {
-            guard XMLCharacters.isPublicID(text[position]) else { return nil }
+            guard isAllowed(text[position]) else { return false }
             position += 1
         }
-        guard position < text.count else { return nil }
+        guard position < text.count else { return false }
         position += 1
-        return Array(copying: text, start..<position - 1)
+        return true
     }
 }
 

@@ -174,6 +174,9 @@ enum XMLCharacters {
         }
     }
 
+    /// ASCII without control characters: what an address is made of.
+    static func isOfAddress(_ byte: UInt8) -> Bool { (0x20..<0x7F).contains(byte) }
+
     /// `PubidChar`.
     static func isPublicID(_ byte: UInt8) -> Bool {
         switch byte {

@@ -171,10 +171,19 @@ struct AtomReader {
 
     /// In the terms of version 4's JSON.
     func value(_ element: XMLElement, _ type: TypeReference, at path: String) throws(PorticoError) -> WireValue {
+        if type.isCollection {
+            let items = element.all("element", in: Version2Namespace.data)
+            if !items.isEmpty {
+                return .array(try items.map { item throws(PorticoError) in try value(item, type.item, at: path) })
+            }
+            if Self.isNull(element) || element.text.allSatisfy(\.isWhitespace) { return [] }
+        }
         if Self.isNull(element) { return .null }
         switch model.version2Shape(of: type) {
-        case .simple:
-            guard let value = form.value(text: element.text, type) else { throw Self.wrong(type, path, model) }
+        case .simple(let simple):
+            // White space around what is no text counts for nothing (XML Schema, part 2, section 4.3.6).
+            let text = simple == .string ? element.text : element.text.trimmingXMLSpace
+            guard let value = form.value(text: text, type) else { throw Self.wrong(type, path, model) }
             return form.version4(value, type)
         case .complex(let name): return try complex(element, name, at: path)
         case .document: return try form.value(document: element.text, at: path)

@@ -275,7 +275,7 @@ struct AtomTemplate {
     private func value(_ property: Version2Level.Property, to builder: inout Builder) {
         let shape = model.version2Shape(of: property.type)
         let element = AtomElement(property.name, shape)
-        let null = property.type.isCollection ? element.open + element.close : element.null
+        let null = property.type.isCollection ? element.open + "[]" + element.close : element.null
         if case .complex = shape { return builder.value(.other, at: property.position, before: "", null: null) }
         builder.value(
             content(property.simple), at: property.position, before: element.open, after: element.close, null: null)

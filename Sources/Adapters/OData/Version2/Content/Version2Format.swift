@@ -188,9 +188,10 @@ extension Version2ValueCodec {
         return StoredValueCodec(model: model).text(of: stored, type: type).map { .string($0) } ?? stored
     }
 
-    /// Collections, places and values of no particular type: version 4's JSON as a text.
+    /// Collections, places and values of no particular type: version 4's JSON as a text. Nil for null; a collection is never
+    /// null, so that what is shown can be sent back.
     func document(_ stored: WireValue, _ type: TypeReference) -> String? {
-        guard !stored.isNull else { return nil }
+        guard !stored.isNull || type.isCollection else { return nil }
         var output = JSONOutput(capacity: 64)
         ValueWriter(model: model, format: ResponseFormat()).write(stored, type, to: &output)
         return String(decoding: output.bytes, as: UTF8.self)

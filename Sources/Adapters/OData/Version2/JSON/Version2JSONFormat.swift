@@ -174,7 +174,7 @@ struct Version2JSONReader: Sendable {
     func value(
         _ json: WireValue, _ type: TypeReference, path: String, depth: Int = 0
     ) throws(PorticoError) -> WireValue {
-        guard !json.isNull else { return .null }
+        guard !json.isNull else { return type.isCollection ? [] : .null }
         switch model.version2Shape(of: type) {
         case .simple:
             guard let value = form.value(json: json, type) else {

@@ -227,7 +227,8 @@ extension Version2JSONRows {
 
     private static func value(_ property: Version2Level.Property, to builder: inout Builder) {
         let key = "," + JSONOutput.key(of: property.name)
-        builder.value(content(property.simple), at: property.position, before: key, null: key + "null")
+        let null = property.type.isCollection ? #""[]""# : "null"
+        builder.value(content(property.simple), at: property.position, before: key, null: key + null)
     }
 
     private static func content(_ type: Version2Type?) -> RowPart.Content {
@@ -272,7 +273,7 @@ struct Version2JSONValues: Sendable {
     /// Most values need no look at the model.
     func write(_ value: WireValue, _ property: Version2Level.Property, to output: inout JSONOutput) {
         switch (property.simple, value) {
-        case (_, .null): output.null()
+        case (_, .null) where !property.type.isCollection: output.null()
         case (.string, .string(let text)), (.guid, .string(let text)): output.string(text)
         case (.int32, .int64(let number)), (.int16, .int64(let number)), (.byte, .int64(let number)),
             (.sByte, .int64(let number)):
@@ -305,7 +306,7 @@ struct Version2JSONValues: Sendable {
     private func composite(
         _ value: WireValue, _ type: TypeReference, _ members: [[String]]?, to output: inout JSONOutput
     ) {
-        guard !value.isNull else { return output.null() }
+        guard !value.isNull || type.isCollection else { return output.null() }
         guard !type.isCollection, case .complex(let name) = type.type else {
             return form.document(value, type).map { output.string($0) } ?? output.null()
         }

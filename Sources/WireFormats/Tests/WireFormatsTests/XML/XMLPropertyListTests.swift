@@ -17,18 +17,29 @@ private func kind(_ body: String, head: String = "") -> WireFormatError.Kind? {
         "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">",
         "<!DOCTYPE plist PUBLIC '-//APPLE COMPUTER//DTD PLIST 1.0//EN' 'http://www.apple.com/DTDs/PropertyList-1.0.dtd' >",
         "<?xml version='1.0'?><!-- c -->\n<!DOCTYPE plist PUBLIC \"-//apple//dtd plist 1.0//en\" \"\">",
+        "<!DOCTYPE plist PUBLIC \"-//GNUstep//DTD plist 0.9//EN\" \"http://www.gnustep.org/plist-0_9.xml\">",
+        "<!DOCTYPE plist SYSTEM \"file://localhost/System/Library/DTDs/PropertyList.dtd\">", "<!DOCTYPE plist>",
+        "<!DOCTYPE plist SYSTEM 'file:///etc/passwd'\n>", "<!DOCTYPE plist PUBLIC 'x' 'y'>",
     ])
-    func `Apple's DOCTYPE is accepted by its text, as is none`(head: String) throws {
+    func `a DOCTYPE of property lists that declares nothing is accepted and not loaded, as is none`(head: String) throws
+    {
         #expect(try read("<true/>", head: head) == true)
     }
 
     @Test(arguments: [
-        "<!DOCTYPE plist>", "<!DOCTYPE plist SYSTEM 'file:///etc/passwd'>", "<!DOCTYPE plist PUBLIC 'x' 'y'>",
-        "<!DOCTYPE plist PUBLIC '-//Apple//DTD PLIST 1.0//EN' 'x' [<!ENTITY a 'b'>]>",
-        "<!DOCTYPE dict PUBLIC '-//Apple//DTD PLIST 1.0//EN' 'x'>",
+        "<!DOCTYPE plist PUBLIC '-//Apple//DTD PLIST 1.0//EN' 'x' [<!ENTITY a 'b'>]>", "<!DOCTYPE plist []>",
+        "<!DOCTYPE plist SYSTEM 'x' [<!ENTITY % a SYSTEM 'file:///etc/passwd'> %a;]>",
+        "<!DOCTYPE dict PUBLIC '-//Apple//DTD PLIST 1.0//EN' 'x'>", "<!DOCTYPE plists>", "<!DOCTYPE plist PUBLIC 'x'>",
+        "<!DOCTYPE plist SYSTEM>", "<!DOCTYPE plist SYSTEM 'x' 'y'>", "<!DOCTYPE plist PUBLIC '{' 'y'>",
+        "<!DOCTYPE plist SYSTEM 'x", "<!DOCTYPE plist", "<!DOCTYPE plist SYSTEM 'é'>",
     ])
     func `any other DOCTYPE is refused`(head: String) {
         #expect(kind("<true/>", head: head) == .refused)
+    }
+
+    @Test func `what such a DOCTYPE points to defines no entity`() {
+        #expect(
+            kind("<string>&a;</string>", head: "<!DOCTYPE plist SYSTEM 'http://127.0.0.1:9/a.dtd'>") != nil)
     }
 
     @Test func `integers are decimal or hexadecimal, with 64 bits`() throws {
