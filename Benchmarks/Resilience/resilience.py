@@ -285,7 +285,8 @@ class Changing(Gateway):
     def change(self, number):
         self.configuration.write_text(
             self.text.replace("  port: 8080", f"  port: 8080\n  limits: {{ depth: {64 + number % 64} }}", 1).replace(
-                "        access: login\n", f"        access: login\n        pageSize: {10 + number % 50}\n", 1))
+                "        access: { read: login, write: login }\n",
+                f"        access: {{ read: login, write: login }}\n        pageSize: {10 + number % 50}\n", 1))
 
     def wait_for(self, text, count):
         while self.said().count(text) < count:

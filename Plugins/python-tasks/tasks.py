@@ -58,7 +58,7 @@ class Tasks:
     def declaration(self, values):
         return {
             "name": self.name, "title": "Tasks", "summary": "Tasks that people write down and finish.",
-            "version": self.version, "access": "login", "entities": [ENTITY], "operations": OPERATIONS}
+            "version": self.version, "entities": [ENTITY], "operations": OPERATIONS}
 
     def make(self, values):
         self._due_soon = datetime.timedelta(seconds=values.get("dueSoon", 86_400))

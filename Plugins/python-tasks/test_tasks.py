@@ -59,7 +59,7 @@ class Conversation(unittest.TestCase):
     def test_the_handshake(self):
         host = Host(self)
         hello = host.request("hello", {"versions": [1, 2]})["result"]
-        self.assertEqual((hello["version"], hello["name"]), (1, "python-tasks"))
+        self.assertEqual((hello["version"], hello["name"]), (2, "python-tasks"))
         configuration = {"configuration": {"values": {"dueSoon": 60}, "directory": "/"}}
         declaration = host.request("declare", configuration)["result"]["declaration"]
         self.assertEqual([entity["name"] for entity in declaration["entities"]], ["tasks"])
@@ -69,9 +69,9 @@ class Conversation(unittest.TestCase):
         self.assertIsNone(host.request("stop")["result"])
 
     def test_a_version_that_is_not_known_is_refused_by_name(self):
-        error = Host(self).request("hello", {"versions": [2, 3]})["error"]["error"]
+        error = Host(self).request("hello", {"versions": [1, 3]})["error"]["error"]
         self.assertEqual(error["code"], "request.versionUnsupported")
-        self.assertIn("version 1", error["message"])
+        self.assertIn("version 2", error["message"])
 
     def test_what_is_not_known_is_refused_and_ends_nothing(self):
         host = Host(self)

@@ -1,4 +1,4 @@
-"""The worker's side of Portico's adapter protocol (docs/protocol/adapter.md), version 1: frames, requests, records.
+"""The worker's side of Portico's adapter protocol (docs/protocol/adapter.md), version 2: frames, requests, records.
 
 What an adapter without mounted paths and upstreams needs. Calls run in threads; the thread that reads answers `ping`, so a
 slow call stops no heartbeat. Only Python's standard library.
@@ -14,7 +14,7 @@ import traceback
 
 import cbor
 
-VERSION = 1
+VERSION = 2
 MAXIMUM_FRAME = 33_554_432
 # The host allows 4,096 requests under way; further ones wait for a thread.
 THREADS = 16

@@ -70,6 +70,9 @@ public struct AdapterManifest: Sendable, Equatable {
         self.files = files
     }
 
+    /// The version of the adapter protocol that programs speak which are built with this release.
+    public static let currentProtocol = AdapterProtocolVersion.current
+
     /// The platform of this program.
     public static var currentPlatform: String {
         #if arch(x86_64)

@@ -94,7 +94,7 @@ import Testing
         let package = try AdapterPackage(folder.package("1.0.0", protocolVersion: 7))
         #expect(
             refusal { try adapters.add(package) }
-                == "The package's program speaks version 7 of the adapter protocol; this host speaks 1.")
+                == "The package's program speaks version 7 of the adapter protocol; this host speaks 2, 1.")
         #expect(try adapters.all(trusting: []).isEmpty)
     }
 

@@ -392,7 +392,7 @@ import XMLUsers
             #expect(declaration.mirrors.map(\.upstream) == ["hr"])
             #expect(declaration.mirrors.first?.settings.freshFor == .seconds(60))
             #expect(declaration.mirrors.first?.settings.guard == MirrorSettings.Guard(share: 0.2, from: 20))
-            #expect(declaration.entities.map(\.writers) == [.roles([])])
+            #expect(declaration.entities.map(\.writers) == [.nobody])
             #expect(declaration.operations.allSatisfy { $0.effect == .reads })
             #expect(try module.make(configuration).sampleRecords().isEmpty)
             let local = try module.declare(AdapterConfiguration())

@@ -71,7 +71,7 @@ private func changed(_ old: String, _ new: String) -> String {
         #expect(operation.effect == .reads)
         #expect(operation.callThrough?.upstream == "tracker")
         #expect(declaration.mirrorProblems == [])
-        #expect(declaration.access == .login)
+        #expect(declaration.access == AccessRights() && declaration.readers(of: entity) == .login)
     }
 
     @Test(arguments: [

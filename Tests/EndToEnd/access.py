@@ -47,7 +47,10 @@ class Caller:
 
 
 def verdict(route, caller):
-    """What the declaration promises this caller: `allowed`, or the status and code of the refusal."""
+    """What the declaration promises this caller: `allowed`, or the status and code of the refusal. What is not described, nobody
+    may do: no route."""
+    if route is None:
+        return (403, "access.denied") if caller.name else (401, "auth.required")
     requirements = route.operation["security"]
     if {} in requirements:
         return "allowed"

@@ -46,7 +46,7 @@ class PackedAdapter(unittest.TestCase):
         manifest, extracted = self.extract(package)
         self.assertEqual(
             {name: manifest.get(name) for name in ("name", "version", "protocol", "entry", "platform")},
-            {"name": "python-tasks", "version": "1.2.0-beta.1", "protocol": 1, "entry": "python-tasks", "platform": None})
+            {"name": "python-tasks", "version": "1.2.0-beta.1", "protocol": 2, "entry": "python-tasks", "platform": None})
         files = [path.relative_to(PYTHON_TASKS) for path in PYTHON_TASKS.rglob("*") if path.is_file()]
         self.assertEqual(
             sorted(manifest["files"]), sorted(str(path) for path in files if "__pycache__" not in path.parts))

@@ -48,9 +48,10 @@ WRITES = ["test_a_name_with_markup_and_accents_round_trips", "test_an_xml_docume
 # These start gateways of their own, without an upstream.
 OTHERS = ["test_6_browsers_of_allowed_origins_may_call", "test_the_echo_can_be_switched_off"]
 SOAP = "protocol: soap, wsdl: hr.wsdl"
+WRITING = "write: through, access: { read: login, write: { roles: [admin] } }"
 # By name: the checks, what the adapters are configured with, and the checks that a gateway behind the gateway does not have.
 CONTRACTS = {
-    "Users": (test_users.UsersContract, {"users": f"upstream: back, write: through, {ASKING}"}, WRITES),
+    "Users": (test_users.UsersContract, {"users": f"upstream: back, {WRITING}, {ASKING}"}, WRITES),
     "Feeds": (test_feeds.FeedsContract, {"feed": f"upstream: back, path: plists/sonnets, {ASKING}"}, []),
     "Chat": (test_chat.Contract, {"chat": "upstream: back, rooms: [r1], refresh: 100ms"}, []),
     "Employees": (test_employees.EmployeeSearchContract, {"employees": f"upstream: back, {ONCE}"}, []),
@@ -117,7 +118,7 @@ class BeforeAGateway(Front):
     def setUpClass(cls):
         back, folder = cls.start(cls.folder(), samples="true"), cls.folder()
         cls.fetch_wsdl(f"http://127.0.0.1:{back.port}", folder)
-        parts = {name: value.replace("write: through, ", "") for name, value in cls.parts.items()}
+        parts = {name: value.replace(f"{WRITING}, ", "") for name, value in cls.parts.items()}
         cls.gateway = cls.start(folder, f"http://127.0.0.1:{back.port}/", parts=parts)
 
 

@@ -22,7 +22,7 @@ log: {{ slow: 300ms, levels: {{ users: debug }} }}
 upstreams:
   hr: {{ url: '{url}', networks: [127.0.0.1/32], deadline: 10s }}
 adapters:
-  users: {{ access: login, upstream: hr, write: through, freshFor: 1d }}
+  users: {{ access: {{ read: login, write: login }}, upstream: hr, write: through, freshFor: 1d }}
 """
 
 

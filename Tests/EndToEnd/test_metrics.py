@@ -30,7 +30,7 @@ identity: {{ basic: {{ enabled: true }}, demoAccounts: [ {{ name: alice, passwor
 upstreams:
   hr: {{ url: '{url}', networks: [127.0.0.1/32], deadline: 2s, limits: {{ failures: 1000 }} }}
 adapters:
-  users: {{ access: login, upstream: hr, write: queued, freshFor: 1d }}
+  users: {{ access: {{ read: login, write: login }}, upstream: hr, write: queued, freshFor: 1d }}
 plugins: [ {{ path: notes-worker }} ]
 """
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0"

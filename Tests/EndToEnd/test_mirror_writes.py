@@ -30,7 +30,7 @@ limits: {{ requestsPerMinute: 1000000 }}
 upstreams:
   hr: {{ url: '{url}', networks: [127.0.0.1/32], deadline: 2s, limits: {{ failures: 1000 }} }}
 adapters:
-  users: {{ access: login, upstream: hr, write: {write}, idempotencyKeys: {keys}, freshFor: 1d }}
+  users: {{ access: {access}, upstream: hr, write: {write}, idempotencyKeys: {keys}, freshFor: 1d }}
 """
 
 
@@ -43,7 +43,8 @@ class MirrorWriteTest(unittest.TestCase):
         (self.folder / "data").mkdir()
         self.config = self.folder / "portico.yaml"
         self.config.write_text(CONFIGURATION.format(
-            url=self.upstream.address, write=write, keys=str(honours_keys).lower()))
+            url=self.upstream.address, write=write,
+            access="login" if write == "none" else "{ read: login, write: login }", keys=str(honours_keys).lower()))
         self.gateway = None
         self.serve()
         self.addCleanup(lambda: self.gateway.remove())

@@ -29,7 +29,7 @@ upstreams:
     limits: {{ connect: 500ms, firstByte: 1s, answer: 1MiB, tries: 1, failures: 1000 }}
 {credentials}
 adapters:
-  employees: {{ upstream: hr, protocol: json, access: public-read, {employees} }}
+  employees: {{ upstream: hr, protocol: json, access: {access}, {employees} }}
   users: {{ upstream: hr, path: users/, access: public-read, {users} }}
 """
 MIRROR = "freshFor: 1h, waitFor: 5s"
@@ -51,12 +51,12 @@ class MirrorTest(unittest.TestCase):
         self.system = MirroredSystem()
         self.addCleanup(self.system.stop)
 
-    def configuration(self, employees=MIRROR, users=MIRROR, credentials=""):
+    def configuration(self, employees=MIRROR, users=MIRROR, credentials="", access="public-read"):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-mirrors-"))
         self.addCleanup(shutil.rmtree, folder, True)
         config = folder / "portico.yaml"
         config.write_text(CONFIGURATION.format(
-            url=self.system.address, employees=employees, users=users,
+            url=self.system.address, employees=employees, users=users, access=access,
             credentials=credentials.format(url=self.system.address)))
         return str(config)
 
@@ -198,12 +198,13 @@ class Refreshing(MirrorTest):
         self.assertEqual((operations, last["position"]), ([], complete["position"] + 2))
         self.assertGreater(last["scopes"][0]["asOf"], complete["scopes"][0]["asOf"])
 
-    def test_the_other_system_tells_of_a_change_by_a_webhook_of_those_who_may_write(self):
-        gateway = self.start()
+    def test_the_other_system_tells_of_a_change_by_a_webhook_of_those_who_may_ask_for_a_refresh(self):
+        gateway = self.start(access="{ read: public, refresh: { roles: [member] } }")
         self.read(gateway)
         self.system.employees[0]["lastName"] = "Changed"
         path = "/api/v1/employees/mirrors/employees/refresh"
         self.assertEqual(gateway.send("POST", path, {}).status, 401)
+        self.assertEqual(self.start().send("POST", path, {}, user="alice").status, 403)
         self.assertEqual(self.read(gateway).json()["items"][0]["lastName"], "Last0")
         self.assertEqual(gateway.send("POST", path, {}, user="alice").status, 202)
         self.until(lambda: "Changed" in self.read(gateway).text())
@@ -633,6 +634,11 @@ class Configuration(MirrorTest):
             ({"employees": "mode: call, guard: { share: 0.2 }"}, "adapters.employees.guard", "mode: call"),
             ({"employees": "mode: never"}, "adapters.employees.mode", "call"),
             ({"users": "mode: call"}, "adapters.users.mode", "mirror"),
+            ({"users": "write: through"}, "portico\\.yaml", "nobody may make any: say who may, adapters.users.access"),
+            ({"users": "write: queued"}, "portico\\.yaml", "nobody may make any: say who may, adapters.users.access"),
+            ({"access": "{ read: login, write: login }"}, "portico\\.yaml", "gets no changes, so nobody can be let write it"),
+            ({"employees": "entities: { employees: { access: { write: login } } }"}, "portico\\.yaml", "gets no changes"),
+            ({"employees": "entities: { people: { access: login } }"}, "portico\\.yaml", "no entity people: it has employees"),
             ({"employees": "freshFor: 2h, staleFor: 1h"}, "adapters.employees.staleFor", "freshFor"),
             ({"employees": "guard: { share: 2 }"}, "adapters.employees.guard.share", "0 to 1"),
             ({"employees": "refresh: 5m", "credentials": EXCHANGE}, "adapters.employees.refresh", "has no caller"),

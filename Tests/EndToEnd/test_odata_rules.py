@@ -105,7 +105,7 @@ class Push(WriteInterface):
 
 class Rules(GatewayTest):
     settings = (
-        "--set", f"adapters.odata.services.rules.model={MODEL}", "--set", "adapters.odata.services.rules.access=login")
+        "--set", f"adapters.odata.services.rules.model={MODEL}", "--set", "adapters.odata.services.rules.access=public")
 
     @classmethod
     def setUpClass(cls):

@@ -29,7 +29,7 @@ upstreams:
     credentials: {{ kind: bearer, token: {{ env: COLLECTOR_TOKEN }} }}
     limits: {{ tries: 1, failures: 1000 }}
 adapters:
-  users: {{ access: login, upstream: hr, write: through, freshFor: 1d }}
+  users: {{ access: {{ read: login, write: login }}, upstream: hr, write: through, freshFor: 1d }}
 """
 
 

@@ -220,7 +220,8 @@ class Feeds(Parts, unittest.TestCase):
         cls.system = cls.stand_in()
         cls.gateway = cls.start(
             cls.system.address + "/", feed=f"{MIRRORED_FEED}, {ASKING}", samples="true",
-            feeds=f"internal: {{ {BACK}, path: plists/none, access: login, {ASKING} }}, local: {{ access: public-read }}")
+            feeds="access: { refresh: { roles: [member] } }, "
+            f"internal: {{ {BACK}, path: plists/none, access: login, {ASKING} }}, local: {{ access: public-read }}")
 
     def setUp(self):
         self.system.order("fault", "none")
@@ -302,7 +303,9 @@ class Feeds(Parts, unittest.TestCase):
     def test_the_site_says_that_it_has_changed(self):
         old = self.feed().body
         self.system.order("change", 1, "--table", "sonnets")
-        hooked = self.gateway.request("POST", "/api/v1/feeds/mirrors/sonnets/refresh", user="alice")
+        path = "/api/v1/feeds/mirrors/sonnets/refresh"
+        self.assertEqual(self.gateway.request("POST", path).status, 401)
+        hooked = self.gateway.request("POST", path, user="alice")
         self.assertEqual(hooked.status, 202, hooked)
         self.until(lambda: self.feed().body != old)
 

@@ -137,7 +137,7 @@ class Users(Liar):
 class UsersOfDocuments(Liar):
     """Version 2 alone: a list, and a document for each user."""
 
-    parts, arguments = {"users": f"{BACK}, access: public-read, write: through, {ASKING}"}, ("--users", 6)
+    parts, arguments = {"users": f"{BACK}, access: {{ read: public, write: login }}, write: through, {ASKING}"}, ("--users", 6)
 
     def only_version_2(self, lie=None):
         def answer(path, sent, status, fields, body):

@@ -97,8 +97,8 @@ class Programs(unittest.TestCase):
             "def answer(payload):\n    host.sendall(len(payload).to_bytes(4, 'big') + payload)\n" + body + "\n")
 
     def test_a_program_that_cannot_be_a_worker_is_named_with_the_reason(self):
-        # CBOR of {"response": 1, "result": {"version": 2, "name": "x"}}
-        other = "a268726573706f6e73650166726573756c74a26776657273696f6e02646e616d656178"
+        # CBOR of {"response": 1, "result": {"version": 3, "name": "x"}}
+        other = "a268726573706f6e73650166726573756c74a26776657273696f6e03646e616d656178"
         for program, text, reason in [
             ("missing", "", "it cannot be read: No such file or directory"),
             ("ends", self.worker("sys.exit(3)"), "it ended (exit status 3)"),

@@ -57,7 +57,7 @@ import Testing
     private func served(_ adapter: any Adapter) -> ServedAdapter {
         ServedAdapter(
             declaration: AdapterDeclaration(name: "probe", title: "Probe", summary: "", version: "1"), adapter: adapter,
-            access: nil, log: .discarding)
+            log: .discarding)
     }
 
     private func context(_ served: ServedAdapter) -> AdapterContext {
@@ -180,7 +180,7 @@ import Testing
                 ])
         }
         let one = declaration(readers: nil, freshFor: .seconds(1))
-        #expect(one.hasSameParts(as: declaration(readers: .publicRead, freshFor: .seconds(2))))
+        #expect(one.hasSameParts(as: declaration(readers: .public, freshFor: .seconds(2))))
         #expect(!one.hasSameParts(as: declaration(readers: nil, freshFor: .seconds(1), upstream: "other")))
         #expect(!one.hasSameParts(as: declaration(readers: nil, freshFor: .seconds(1), writing: .through)))
     }
@@ -291,7 +291,7 @@ import Testing
     }
 
     @Test func `parts that live on are compared, and what only describes or protects is not`() {
-        func declaration(_ title: String, _ access: Access, _ entities: [Entity] = []) -> AdapterDeclaration {
+        func declaration(_ title: String, _ access: AccessRights, _ entities: [Entity] = []) -> AdapterDeclaration {
             AdapterDeclaration(
                 name: "probe", title: title, summary: "", version: "1", access: access, entities: entities)
         }

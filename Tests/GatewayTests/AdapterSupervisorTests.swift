@@ -116,7 +116,7 @@ private final class Troop: Sendable {
             ServedAdapter(
                 declaration: AdapterDeclaration(
                     name: AdapterName(unchecked: name), title: name, summary: "", version: "1"),
-                adapter: FakeAdapter(name: name, record: record, stopsForEver: name == stopsForEver), access: nil,
+                adapter: FakeAdapter(name: name, record: record, stopsForEver: name == stopsForEver),
                 limits: limits, log: .discarding)
         }
         supervisor = AdapterSupervisor(

@@ -66,7 +66,7 @@ import Testing
         let services = GatewayServices(store: MemoryStore(clock: clock), limits: limits, clock: clock)
         let stopped = AdapterStatus(limits: Self.adapterLimits)
         let cached = Scripted(
-            properties: EndpointProperties(name: "cached", access: .publicRead, effect: .reads),
+            properties: EndpointProperties(name: "cached", access: .public, effect: .reads),
             kept: CachedResponse(GatewayResponse(.ok, headers: [.eTag: "\"a\""], body: [1, 2, 3])))
         let stoppedWrite = Scripted(
             properties: EndpointProperties(name: "write", access: .login, effect: .writes, status: stopped))

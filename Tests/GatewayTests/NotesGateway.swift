@@ -41,7 +41,7 @@ final class NotesGateway: Sendable {
         let clock = FixedTime()
         let store = try SQLiteStore(SQLiteStoreSettings(path: folder.path("store.sqlite"), clock: clock))
         let served = ServedAdapter(
-            declaration: NotesAdapter.declaration, adapter: adapter, access: nil, log: .discarding)
+            declaration: NotesAdapter.declaration, adapter: adapter, log: .discarding)
         let collections =
             Identity.collections() + SyncServices.collections()
             + NotesAdapter.declaration.entities.map { CollectionDeclaration(adapter: "notes", entity: $0) }

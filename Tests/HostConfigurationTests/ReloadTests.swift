@@ -65,7 +65,9 @@ private func changes(_ old: String, _ new: String) throws -> [ConfigurationChang
             (.duration(.milliseconds(250)), "250ms"), (.duration(.seconds(90)), "90s"),
             (.duration(.seconds(7_200)), "2h"), (.duration(.seconds(86_400 * 30)), "30d"), (.size(512), "512"),
             (.size(64 << 10), "64KiB"), (.size(0), "0"), (.access(.publicRead), "public-read"),
-            (.access(.login), "login"), (.secret(Secret("x")), "<secret>"),
+            (.access(.login), "login"),
+            (.access(AccessRights(read: .login, write: .roles(["a", "b"]))), "{read: login, write: {roles: [a, b]}}"),
+            (.secret(Secret("x")), "<secret>"),
             (.list([.text("a"), .text("b")]), "[a, b]"),
             (.mapping(["b": .integer(1), "a": .secret(Secret("x"))]), "{a: <secret>, b: 1}"),
         ] as [(ConfigurationValue, String)])

@@ -142,6 +142,10 @@ private func resolve(
         ("http: {corsMaxAge: 5}", "a duration above zero such as"),
         ("http: {corsMaxAge: 0s}", "a duration above zero"), ("http: {corsMaxAge: 0ms}", "a duration above zero"),
         ("http: {limits: {body: 1MB}}", "a size such as"), ("adapters: {users: {access: all}}", "public-read"),
+        ("adapters: {users: {access: {read: everybody}}}", "none, public, login or {roles: [names]}"),
+        ("adapters: {users: {access: {write: {roles: []}}}}", "none, public, login or {roles: [names]}"),
+        ("adapters: {users: {access: {reads: login}}}", "There is no right reads: they are read, write, refresh"),
+        ("adapters: {users: {access: {roles: [a], write: login}}}", "public-read"),
         ("share: half", "a number such as 0.5"), ("share: nan", "a number such as 0.5"),
         ("share: 1e999", "a number such as 0.5"), ("http: 5", "http is a mapping"),
         ("identity: {pepper: plain}", "{env: NAME} or {file: PATH}"),
@@ -182,5 +186,11 @@ private func resolve(
     @Test func `roles are read`() throws {
         let resolved = try resolve("adapters: {users: {access: {roles: [admin, editor]}}}").get()
         #expect(resolved["adapters.users.access"]?.access == .roles(["admin", "editor"]))
+    }
+
+    @Test func `an access says who reads, who writes and who asks for a refresh, each for itself`() throws {
+        let text = "adapters: {users: {access: {read: public, write: {roles: [admin]}, refresh: none}}}"
+        let access = try #require(resolve(text).get()["adapters.users.access"]?.access)
+        #expect(access == AccessRights(read: .public, write: .roles(["admin"]), refresh: .nobody))
     }
 }

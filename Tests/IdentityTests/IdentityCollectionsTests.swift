@@ -15,7 +15,7 @@ import Testing
     @Test func `no caller, adapter or device reaches what is stored`() {
         for entity in Identity.collections().map(\.entity) {
             #expect(entity.rows == RowRules(read: .nobody, write: .nobody), "\(entity.name)")
-            #expect(entity.writers == .roles([]) && entity.exposure == .adapterOnly, "\(entity.name)")
+            #expect(entity.writers == .nobody && entity.exposure == .adapterOnly, "\(entity.name)")
         }
     }
 }

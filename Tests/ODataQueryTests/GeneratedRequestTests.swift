@@ -17,7 +17,7 @@ import Testing
         let tables = try ServiceTables(service: "fuzzed", model: EntityDataModel(csdl: Array(FuzzedService.csdl.utf8)))
         let declaration = AdapterDeclaration(
             name: "odata", title: "OData", summary: "Fuzzed.", version: "1",
-            entities: tables.entities(writers: nil, searched: ["Things": ["Name"], "Kinds": ["Name"]]))
+            entities: tables.entities(searched: ["Things": ["Name"], "Kinds": ["Name"]]))
         let store = try SQLiteStore(SQLiteStoreSettings(path: directory.path, clock: FixedClock()))
         try await store.install(declaration.entities.map { CollectionDeclaration(adapter: "odata", entity: $0) })
         let records = AdapterRecords(store: store, declaration: declaration)

@@ -60,7 +60,7 @@ struct School {
         tables = try ServiceTables(service: "school", model: EntityDataModel(csdl: Array(Self.csdl.utf8)))
         let declaration = AdapterDeclaration(
             name: "odata", title: "OData", summary: "Schools.", version: "1",
-            entities: tables.entities(writers: nil, searched: ["Students": ["Name"]]))
+            entities: tables.entities(searched: ["Students": ["Name"]]))
         store = try SQLiteStore(SQLiteStoreSettings(path: directory.path, clock: FixedClock()))
         try await store.install(declaration.entities.map { CollectionDeclaration(adapter: "odata", entity: $0) })
         records = AdapterRecords(store: store, declaration: declaration)

@@ -140,7 +140,7 @@ import Testing
     }
 
     private static func adapter(
-        title: String = "Tasks", summary: String = "Tasks.", version: String = "1", access: Access = .login,
+        title: String = "Tasks", summary: String = "Tasks.", version: String = "1", access: AccessRights = .login,
         entities: [Entity] = [], operations: [Operation] = [operation()], mounts: [HTTPMount] = [],
         feeds: [LiveFeed] = [], mirrors: [MirrorSource] = [], soap: [SOAPService] = []
     ) -> AdapterDeclaration {
@@ -189,7 +189,7 @@ import Testing
         (adapter(version: "\u{85}"), "the version has control characters"),
         (adapter(title: "\u{FFFE}"), "the title has control characters"),
         (adapter(summary: String(repeating: "a", count: 5_000)), "the summary has more than 4096 bytes"),
-        (adapter(access: roles), "the adapter asks for one of more than 16 roles"),
+        (adapter(access: AccessRights(write: roles)), "the adapter asks for one of more than 16 roles"),
         (adapter(operations: [operation(access: roles)]), "the operation op asks for one of more than 16 roles"),
         (adapter(entities: [things(writers: roles)]), "the entity things asks for one of more than 16 roles"),
         (adapter(operations: [operation(documentType: line)]), "the documents of the operation op have no media type"),

@@ -65,7 +65,7 @@ final class RawPeer: Sendable {
     }
 
     static let greeting: WireValue = [
-        "response": 1, "result": ["version": 1, "name": "raw", "program": "1", "sdk": "none", "options": []],
+        "response": 1, "result": ["version": 2, "name": "raw", "program": "1", "sdk": "none", "options": []],
     ]
 }
 
@@ -77,7 +77,7 @@ final class RawPeer: Sendable {
     @Test func `greets it`() async throws {
         let (session, peer) = try await session()
         defer { withExtendedLifetime(peer) {} }
-        #expect(session.greeting == WorkerGreeting(name: "raw", version: "1", protocolVersion: 1, sdk: "none"))
+        #expect(session.greeting == WorkerGreeting(name: "raw", version: "1", protocolVersion: 2, sdk: "none"))
         session.close()
         #expect(await session.ended() == .closed)
         await #expect(throws: WorkerEnded(.closed, wasSent: false)) { try await session.ping() }
@@ -86,10 +86,10 @@ final class RawPeer: Sendable {
     @Test func `refuses a version that it does not know, with both versions`() async throws {
         await #expect(
             throws: WorkerEnded(
-                .versionRefused("the worker speaks version 2, the gateway speaks 1"), wasSent: true)
+                .versionRefused("the worker speaks version 3, the gateway speaks 2, 1"), wasSent: true)
         ) {
             _ = try await session([
-                "response": 1, "result": ["version": 2, "name": "raw", "program": "1", "sdk": "none", "options": []],
+                "response": 1, "result": ["version": 3, "name": "raw", "program": "1", "sdk": "none", "options": []],
             ])
         }
         let error: WireValue = [

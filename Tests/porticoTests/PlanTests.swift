@@ -400,11 +400,53 @@ import Upstream
         #expect(!names.contains("chat") && names.contains("users") && names.contains("issues"))
         let users = try #require(plan.adapters.first { $0.declaration.name.text == "users" })
         let issues = try #require(plan.adapters.first { $0.declaration.name.text == "issues" })
-        #expect(users.access != nil && users.upstreams.isEmpty)
-        #expect(issues.access == nil && issues.upstream?.text == "github")
+        #expect(users.declaration.access == .public && users.upstreams.isEmpty)
+        #expect(issues.declaration.access.write == .roles(["member"]) && issues.upstream?.text == "github")
         #expect(plan.hasWritableMirror && plan.mirrors.map(\.adapter.text) == ["issues"])
         #expect(plan.collections.contains { $0.id.adapter.text == "issues" })
         #expect(plan.upstreams(of: [:])[issues.declaration.name]?.all.isEmpty == true)
+    }
+
+    @Test func `the configuration's rights stand over the author's, of an adapter and of single entities`() throws {
+        let plan = try Configured.plan(
+            """
+            adapters:
+              users: { access: { write: { roles: [admin] } } }
+              employees: { access: login, entities: { employees: { access: { write: login } } } }
+            """)
+        func rights(_ name: String) throws -> [Access] {
+            let declaration = try #require(plan.adapters.first { $0.declaration.name.text == name }).declaration
+            return declaration.entities.flatMap { [declaration.readers(of: $0), declaration.writers(of: $0)] }
+        }
+        #expect(try rights("users") == [.login, .roles(["admin"])])
+        #expect(try rights("employees") == [.login, .login])
+        #expect(
+            plan.openWrites == [
+                "adapters.employees: every caller with a login may write employees, and no row rule says whose rows they are"
+            ])
+        #expect(
+            Configured.refusal("adapters: { users: { entities: { people: { access: login } } } }")
+                .contains("c.yaml:1:51: The adapter users has no entity people: it has users."))
+    }
+
+    @Test(arguments: [
+        (
+            "users: { upstream: hr, write: queued }",
+            "nobody may make any: say who may, adapters.users.access: {write: …}"
+        ),
+        ("users: { upstream: hr, write: through, access: { write: none } }", "nobody may make any"),
+        ("users: { upstream: hr, access: { write: login } }", "gets no changes, so nobody can be let write it"),
+        ("users: { upstream: hr, access: { read: login, write: login } }", "gets no changes"),
+        ("users: { upstream: hr, entities: { users: { access: { write: login } } } }", "gets no changes"),
+        ("users: { upstream: hr, write: queued, access: { write: login } }", ""),
+        ("users: { upstream: hr, write: queued, entities: { users: { access: { write: login } } } }", ""),
+        ("users: { upstream: hr, access: { write: none, refresh: login } }", ""),
+        ("users: { upstream: hr, access: { roles: [staff] } }", ""), ("users: { upstream: hr, access: public }", ""),
+    ])
+    func `a mirror's changes and the right to make them come together`(users: String, words: String) {
+        let refusal = Configured.refusal(
+            "upstreams: { hr: { url: https://hr.example/ } }\nadapters:\n  \(users)")
+        #expect(words.isEmpty ? refusal.isEmpty : refusal.contains(words), "\(refusal)")
     }
 
     @Test func `loopback addresses are told from names that begin like one`() {

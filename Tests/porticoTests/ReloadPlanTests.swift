@@ -31,6 +31,17 @@ import Testing
         #expect(sync.isPossible && !sync.keepsSync)
     }
 
+    @Test func `adapters that decide by an access themselves are made anew with another one, and others are not`()
+        throws
+    {
+        let service = "services: { r: { model: odata/reference.csdl.xml } }"
+        let odata = try change(
+            "adapters: { odata: { \(service) } }", "adapters: { odata: { access: public-read, \(service) } }")
+        #expect(odata.isPossible && odata.adapters.map(\.text) == ["odata"])
+        let entity = try change("{}", "adapters: { users: { entities: { users: { access: { write: login } } } } }")
+        #expect(entity.isPossible && entity.adapters.isEmpty && !entity.keepsSync)
+    }
+
     @Test func `one key that needs a restart keeps all others from being made`() throws {
         let plan = try change("{}", "http: { port: 1, limits: { body: 1KiB } }")
         #expect(!plan.isPossible)

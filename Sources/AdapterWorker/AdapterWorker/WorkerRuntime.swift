@@ -105,10 +105,11 @@ public final class WorkerRuntime: MessageHandler {
 
     private func hello(_ parameters: MessageMap) throws -> WireValue {
         let offered: [Int] = try parameters("versions")
-        guard let version = AdapterProtocolVersion.spoken.first(where: offered.contains) else {
+        let version = AdapterProtocolVersion.current
+        guard offered.contains(version) else {
             throw PorticoError(
                 .versionUnsupported,
-                "The adapter's program speaks version \(AdapterProtocolVersion.spoken.map(String.init).joined(separator: ", ")) of the protocol, the gateway \(offered.map(String.init).joined(separator: ", "))."
+                "The adapter's program speaks version \(version) of the protocol, the gateway \(offered.map(String.init).joined(separator: ", "))."
             )
         }
         return HelloResponse(

@@ -9,8 +9,8 @@ public struct Connection: Sendable {
     public let summary: String
     /// The system, and where the file names it; nil: every entity is a file.
     public let upstream: (name: UpstreamName, location: ConfigurationLocation)?
-    /// Who may call, where the configuration does not say.
-    public let access: Access
+    /// Who may read and write, where the configuration does not say.
+    public let access: AccessRights
     let headers: [(name: String, value: String)]
     let entities: [ConnectedEntity]
     let operations: [ConnectedOperation]

@@ -10,7 +10,7 @@ enum ConnectionGrammar {
             .init("summary", text, "One sentence that says what the adapter offers."),
             .init(
                 "upstream", text, "The system, by its name below `upstreams`. Not needed where all entities are files."),
-            .init("access", .value(.access), "Who may call; `adapters.{name}.access` goes over it."),
+            .init("access", .value(.access), "Who may read and write; `adapters.{name}.access` goes over it."),
             .init("headers", .named(text), "Header fields of every request."),
             .init("entities", .named(.section(entity)), "Kinds of records, by their names."),
             .init("operations", .named(.section(operation)), "What the system is asked for each time, by their names."),
@@ -42,6 +42,8 @@ enum ConnectionGrammar {
             .init("changes", .section(changes), "How changes alone are asked for; without it every row is."),
             .init("record", .section(record), "How one record is read."),
             .init("write", .section(write), "How callers' changes are made in the system; without it they make none."),
+            .init(
+                "access", .value(.access), "Who may read and write its records, where that is not as for the others."),
             .init("owner", text, "The field with the account's name: callers see and change their own rows alone."),
             .init("indexes", .value(.list(of: .oneOrMore(.text))), "Fields, or lists of fields, that are indexed."),
             .init("search", .value(.list(of: .text)), "Text fields that full-text search covers."),

@@ -97,7 +97,7 @@ private struct ConnectionReader {
         return Connection(
             title: title, summary: node.text("summary") ?? "\(title), connected by a file.",
             upstream: upstream.map { (name: $0, location: node.location("upstream")) },
-            access: node.value("access", .access)?.access ?? .login, headers: headers(node), entities: entities,
+            access: node.value("access", .access)?.access ?? AccessRights(), headers: headers(node), entities: entities,
             operations: operations, revision: revision, warnings: warnings, remarks: remarks)
     }
 
@@ -249,6 +249,7 @@ private struct ConnectionReader {
             }
             return field.name
         }
+        let access = node.value("access", .access)?.access
         return Entity(
             name, summary: node.text("summary") ?? "A record of \(name).", key: EntityKey(key.name, chosenBy: .caller),
             fields: fields.map { field in
@@ -259,7 +260,7 @@ private struct ConnectionReader {
                 let isNeeded = field.isRequired || field.name == key.name
                 return Field(
                     field.name, shape, isRequired: isNeeded, isNullable: !isNeeded, summary: field.summary)
-            }, indexes: indexes, searchFields: search, rows: rows)
+            }, indexes: indexes, searchFields: search, rows: rows, readers: access?.read, writers: access?.write)
     }
 
     /// Fields of an entity or of an operation: each is a column of the store, and SQLite has 2,000 of a table.

@@ -163,6 +163,13 @@ extension FileGrammar {
 
     /// What YAML takes for a number or a truth is read as the text that it is.
     fileprivate static let text: WireDictionary = ["type": ["string", "number", "boolean"]]
+
+    fileprivate static let roles: WireValue = [
+        "type": "object", "required": ["roles"], "additionalProperties": false,
+        "properties": ["roles": ["type": "array", "minItems": 1, "items": ["type": "string"]]],
+    ]
+
+    fileprivate static let right: WireValue = ["anyOf": [["enum": ["none", "public", "login"]], roles]]
 }
 
 extension ConfigurationKind {
@@ -182,10 +189,12 @@ extension ConfigurationKind {
         case .access:
             [
                 "anyOf": [
-                    ["enum": ["public-read", "public", "login"]],
+                    ["enum": ["public-read", "public", "login"]], FileGrammar.roles,
                     [
-                        "type": "object", "required": ["roles"], "additionalProperties": false,
-                        "properties": ["roles": ["type": "array", "items": ["type": "string"]]],
+                        "type": "object", "minProperties": 1, "additionalProperties": false,
+                        "properties": [
+                            "read": FileGrammar.right, "write": FileGrammar.right, "refresh": FileGrammar.right,
+                        ],
                     ],
                 ]
             ]

@@ -30,7 +30,8 @@ final class ODataAdapter: Adapter {
             }
             let service = ODataService(
                 configuration: configuration,
-                documents: ServiceDocuments(configuration.model, isSearched: !configuration.searched.isEmpty),
+                documents: ServiceDocuments(
+                    configuration.model, isSearched: !configuration.searched.isEmpty, closed: configuration.closedSets),
                 operations: operations, clock: context.clock, gate: ReseedGate(), asyncResponses: asyncResponses,
                 queryPlans: QueryPlanCache(most: configuration.limits.queryPlanCache), own: context.records)
             mounts.withLock { mounts in
@@ -149,7 +150,11 @@ public enum ODataModule: AdapterModule {
                 summary:
                     "The name on SAP's paths, `/sap/opu/odata/sap/NAME`; the model's namespace by default."),
             ConfigurationOption(
-                "services.*.access", .access, summary: "Who may call; without it, what adapters.odata.access says."),
+                "services.*.access", .access,
+                summary: "Who may read and write; what it does not say, adapters.odata.access does."),
+            ConfigurationOption(
+                "services.*.sets.*.access", .access,
+                summary: "Who may read and write one set; what it does not say, the service's access does."),
             ConfigurationOption(
                 "services.*.pageSize", .integer(IntegerRange(1...10_000)),
                 summary: "Entities of one answer; the next ones are linked. 100 by default."),
@@ -184,7 +189,7 @@ public enum ODataModule: AdapterModule {
         let services = try ServiceConfiguration.all(configuration)
         return AdapterDeclaration(
             name: name, title: "OData", summary: "Entities over OData 4.01, as a model describes them.",
-            version: "1.0", access: ServiceConfiguration.widestAccess(services),
+            version: "1.0", access: ServiceRights.widest(services.map(\.rights)),
             entities: services.flatMap(\.entities), operations: [ImportRows.operation],
             mounts: services.flatMap(\.mounts), rules: ServiceRules(services))
     }

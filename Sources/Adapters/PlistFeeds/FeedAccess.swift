@@ -1,6 +1,7 @@
 import AdapterKit
 
-/// Who may read which feed: `adapters.feeds.{feed}.access`, for all others `adapters.feeds.access`, without that a login.
+/// Who may read which feed: `adapters.feeds.{feed}.access`, for all others `adapters.feeds.access`, without that a
+/// login. Operators write feeds, and no caller.
 struct FeedAccess: Sendable {
     private let named: [FeedName: Access]
     private let others: Access
@@ -25,7 +26,7 @@ struct FeedAccess: Sendable {
 
     /// Feeds that every caller may read, for pages that are shown to every caller.
     func isPublic(_ feed: FeedName) -> Bool {
-        self[feed].decision(for: .anonymous, effect: .reads) == .allowed
+        self[feed].decision(for: .anonymous) == .allowed
     }
 
     /// The same rule for every other interface: which feeds' records a principal may read.
@@ -38,17 +39,19 @@ struct FeedAccess: Sendable {
     }
 
     private static func access(_ value: WireValue, at path: String) throws -> Access {
-        guard let access = Access(configurationValue: value) else {
-            throw ConfigurationProblem(path, "This is no access: public-read, public, login or roles: [names].")
+        guard let rights = AccessRights(configurationValue: value) else {
+            throw ConfigurationProblem(
+                path, "This is no access: public-read, public, login, roles: [names], or read and write.")
         }
-        return access
+        return rights.reading
     }
 }
 
 extension Access {
     fileprivate var readingRule: RowRule {
         switch self {
-        case .public, .publicRead: .everyone
+        case .nobody: .nobody
+        case .public: .everyone
         case .login: .signedIn
         case .roles(let roles): .any(roles.sorted().map(RowRule.hasRole))
         }

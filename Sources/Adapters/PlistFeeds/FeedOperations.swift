@@ -192,8 +192,8 @@ extension Access {
     /// As an operator reads it.
     fileprivate var words: String {
         switch self {
-        case .publicRead: "public-read"
-        case .public: "public"
+        case .nobody: "none"
+        case .public: "public-read"
         case .login: "login"
         case .roles(let roles): "roles: " + roles.sorted().map(\.text).joined(separator: ", ")
         }

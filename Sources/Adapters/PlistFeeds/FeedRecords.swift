@@ -24,7 +24,7 @@ enum Feeds {
                 Field(published, .date, isRequired: true, summary: "Since when it shows this version."),
                 Field(content, .object(Self.document), isRequired: true, summary: "The document."),
             ],
-            rows: RowRules(read: rule, write: .nobody), conflictPolicy: .reject)
+            rows: RowRules(read: rule, write: .nobody), writers: .nobody, conflictPolicy: .reject)
     }
 
     /// A property list's root: a dictionary of anything.

@@ -80,7 +80,7 @@ final class PlistFeedsAdapter: Adapter {
         guard let name = FeedName(call[FeedOperations.name].stringValue ?? "") else {
             throw PorticoError(.recordNotFound, "There is no such feed.", target: FeedOperations.name.text)
         }
-        try access[name].authorize(call.caller, effect: .reads)
+        try access[name].authorize(call.caller)
         guard let record = try await call.records.record(name.id, in: Feeds.entityName) else {
             throw PorticoError.noFeed(name)
         }

@@ -307,6 +307,6 @@ struct HostAdapter: Adapter {
 extension ServedAdapter {
     /// Serves the records of pending writes. Needed where a mirror can be written.
     public static func pendingWrites(log: Log) -> ServedAdapter {
-        ServedAdapter(declaration: PendingWriteRecords.declaration, adapter: HostAdapter(), access: nil, log: log)
+        ServedAdapter(declaration: PendingWriteRecords.declaration, adapter: HostAdapter(), log: log)
     }
 }

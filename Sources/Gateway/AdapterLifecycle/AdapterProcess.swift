@@ -38,11 +38,13 @@ public struct AdapterProcessReport: Sendable, Equatable {
     public var callsUnderWay: Int
     /// Calls that wait for it.
     public var callsWaiting: Int
+    /// The version of the adapter protocol that it speaks; nil: it has not said so yet.
+    public var protocolVersion: Int?
 
     /// Creates a report with these values.
     public init(
         state: String, reason: String?, isServing: Bool, process: Int32?, launched: WireDate?, restarts: Int,
-        crashes: Int, callsUnderWay: Int, callsWaiting: Int
+        crashes: Int, callsUnderWay: Int, callsWaiting: Int, protocolVersion: Int? = nil
     ) {
         self.state = state
         self.reason = reason
@@ -53,6 +55,7 @@ public struct AdapterProcessReport: Sendable, Equatable {
         self.crashes = crashes
         self.callsUnderWay = callsUnderWay
         self.callsWaiting = callsWaiting
+        self.protocolVersion = protocolVersion
     }
 }
 

@@ -10,8 +10,8 @@ public final class ServedAdapter: Sendable {
     public let declaration: AdapterDeclaration
     public var adapter: any Adapter { instance.current }
     let instance: AdapterInstance
-    /// From the configuration, otherwise the declaration's.
-    public let access: Access
+    /// The same, in which every entity says who may write it.
+    let deciding: AdapterDeclaration
     public let log: Log
     /// Of its entities whose truth is in another system.
     let mirrors: [Mirror]
@@ -26,16 +26,17 @@ public final class ServedAdapter: Sendable {
     /// What it counts and measures of itself.
     let metrics: AdapterMetricValues
 
-    /// `mirroring`: needed where the declaration has mirrors, or operations that other systems answer.
+    /// `declaration`: with what the configuration says of its rights
+    /// (``AdapterDeclaration/granting(_:entities:)``). `mirroring`: needed where the declaration has mirrors, or operations that other systems answer.
     public init(
-        declaration: AdapterDeclaration, adapter: any Adapter, access: Access?, limits: AdapterLimits = AdapterLimits(),
+        declaration: AdapterDeclaration, adapter: any Adapter, limits: AdapterLimits = AdapterLimits(),
         mirroring: MirrorSetup? = nil, log: Log
     ) {
         let instance = AdapterInstance(adapter)
         let declaration = declaration.askingRules { instance.current }
         self.declaration = declaration
+        deciding = declaration.decidingWriters
         self.instance = instance
-        self.access = access ?? declaration.access
         self.log = log
         status = AdapterStatus(limits: limits)
         writes = mirroring?.writes(of: declaration, adapter: instance, status: status, log: log) ?? []
@@ -50,10 +51,10 @@ public final class ServedAdapter: Sendable {
 
     /// The same adapter, which goes on as it is, described and protected otherwise. What of the declaration has a life of
     /// its own, ``AdapterDeclaration/hasSameParts(as:)``, must be the same.
-    public init(_ old: ServedAdapter, declaration: AdapterDeclaration, access: Access?) {
+    public init(_ old: ServedAdapter, declaration: AdapterDeclaration) {
         let instance = old.instance
         self.declaration = declaration.askingRules { instance.current }
-        self.access = access ?? declaration.access
+        deciding = self.declaration.decidingWriters
         (self.instance, log, mirrors, callsThrough) = (old.instance, old.log, old.mirrors, old.callsThrough)
         callerMirrors = old.callerMirrors
         (writes, status, thread, metrics) = (old.writes, old.status, old.thread, old.metrics)

@@ -24,10 +24,7 @@ struct NamedRoles: Sendable {
 
     func all() async -> Set<RoleName> {
         var roles: Set<RoleName> = []
-        for adapter in adapters {
-            Self.collect(adapter.declaration, &roles)
-            Self.collect(adapter.access, &roles)
-        }
+        for adapter in adapters { Self.collect(adapter.declaration, &roles) }
         for setting in await configuration.settings() { roles.formUnion(Self.roles(setting)) }
         return roles
     }

@@ -99,7 +99,7 @@ struct StatusRoutes: Sendable {
     private static func summary(_ served: ServedAdapter) -> WireDictionary {
         [
             "name": .string(served.declaration.name.text), "title": .string(served.declaration.title),
-            "version": .string(served.declaration.version), "access": served.access.configurationValue,
+            "version": .string(served.declaration.version), "access": served.declaration.statedAccess,
             "state": .string(served.stateWord),
             "entities": .array(served.declaration.entities.map { .string($0.name.text) }),
             "operations": .array(served.declaration.operations.map { .string($0.name.text) }),
@@ -121,8 +121,15 @@ struct StatusRoutes: Sendable {
                 [
                     "name": .string(mount.name.text), "summary": .string(mount.summary),
                     "path": .string("\(mount.path)"), "methods": .array(mount.methods.sorted().map { .string($0) }),
+                    "access": mount.authorization == .byOperation
+                        ? "byOperation"
+                        : [
+                            "read": served.declaration.callers(of: mount, .reads).configurationValue,
+                            "write": served.declaration.callers(of: mount, .writes).configurationValue,
+                        ],
                 ]
             })
+        if let warning = served.writeWarning { members["warnings"] = [.string(warning)] }
         members["liveFeeds"] = .array(
             served.declaration.liveFeeds.map { feed in
                 [
@@ -146,6 +153,7 @@ struct StatusRoutes: Sendable {
             "launched": report.launched.map { .date($0.wholeSeconds) } ?? .null,
             "restarts": .int64(Int64(report.restarts)), "crashes": .int64(Int64(report.crashes)),
             "callsUnderWay": .int64(Int64(report.callsUnderWay)), "callsWaiting": .int64(Int64(report.callsWaiting)),
+            "protocol": report.protocolVersion.map { .int64(Int64($0)) } ?? .null,
         ]
     }
 
@@ -153,6 +161,9 @@ struct StatusRoutes: Sendable {
         [
             "name": .string(entity.name.text), "summary": .string(entity.summary),
             "key": .string(entity.key.field.text),
+            "access": AccessRights(
+                read: served.declaration.readers(of: entity), write: served.declaration.writers(of: entity)
+            ).configurationValue,
             "rows": ["read": entity.rows.read.value, "write": served.declaration.writeRule(of: entity).value],
             "exposed": .bool(entity.exposure == .resource),
             "mirrorOf": served.declaration.mirror(of: entity.name).map { .string($0.upstream.text) } ?? .null,
@@ -170,12 +181,42 @@ struct StatusRoutes: Sendable {
             "name": .string(operation.name.text), "summary": .string(operation.summary),
             "effect": operation.effect == .reads ? "reads" : "writes",
             "audience": operation.audience == .callers ? "callers" : "operators",
+            "access": operation.audience == .operators
+                ? "operators"
+                : operation.authorization == .byOperation
+                    ? "byOperation" : declaration.callers(of: operation).configurationValue,
             "paths": .array(paths),
         ]
     }
 }
 
+extension [Access] {
+    /// All of them hold.
+    fileprivate var configurationValue: WireValue {
+        let distinct = Set(self).filter { $0 != .public }
+        guard distinct.count < 2 else { return .array(distinct.map(\.configurationValue)) }
+        return distinct.first?.configurationValue ?? "public"
+    }
+}
+
+extension ServedAdapter {
+    /// Names what every caller with a login may write, and no row rule narrows.
+    fileprivate var writeWarning: String? {
+        let open = declaration.openWrites
+        guard !open.isEmpty else { return nil }
+        let version = process?.processReport.protocolVersion == 1
+        return version
+            ? "The program speaks version 1 of the adapter protocol, which does not say who may write: \(open.sentence)."
+            : "\(open.sentence.prefix(1).uppercased())\(open.sentence.dropFirst()), and no row rule says whose rows they are."
+    }
+}
+
 extension AdapterDeclaration {
+    /// The adapter's access, whether it was given or not.
+    fileprivate var statedAccess: WireValue {
+        AccessRights(read: access.reading, write: access.write, refresh: access.refresh).configurationValue
+    }
+
     /// Who may write an entity's records. No caller may where they mirror another system that gets no changes.
     func writeRule(of entity: Entity) -> RowRule {
         guard let mirror = mirror(of: entity.name), mirror.writing == .none else { return entity.rows.write }

@@ -130,7 +130,8 @@ extension SyncExplanation {
     fileprivate var shown: WireValue {
         [
             "collection": .string(collection), "id": .string(id), "verdict": .string(verdict.rawValue),
-            "revision": revision.map { .int64($0.number) } ?? .null,
+            "revision": revision.map { .int64($0.number) } ?? .null, "writers": .string(writers.text),
+            "mayWrite": .bool(mayWrite),
             "rules": .array(
                 clauses.map { clause in
                     let margin = String(repeating: "  ", count: clause.depth)

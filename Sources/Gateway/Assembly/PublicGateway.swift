@@ -19,7 +19,7 @@ extension Gateway {
     ) throws {
         let services = GatewayServices(
             store: store, limits: settings.limits, clock: clock, rights: sync.rights,
-            credentials: CredentialWatch(identity: identity, clock: clock),
+            credentials: CredentialWatch(identity: identity, clock: clock), changes: ChangeAudit(identity, log: log),
             metrics: settings.metrics,
             tracing: RequestTracing(tracer: settings.tracer, slow: settings.slowRequest), succeeding: old?.services)
         let accounts = AccountServices(

@@ -33,7 +33,7 @@ struct OpenAPI: Sendable {
     private mutating func paths(_ routes: [Route]) -> WireDictionary {
         var paths = WireDictionary()
         // What no caller may use is not offered, such as a change of a mirror that is only read.
-        let ordered = routes.filter { $0.endpoint.properties.access != .roles([]) }.sorted {
+        let ordered = routes.filter { !$0.isForNobody }.sorted {
             ($0.path.description, $0.method.rawValue) < ($1.path.description, $1.method.rawValue)
         }
         for route in ordered {
@@ -70,7 +70,7 @@ struct OpenAPI: Sendable {
             "summary": .string(description.summary), "tags": [.string(description.tag)],
             "responses": .dictionary(responses(route)),
             "security": SecurityRequirements(
-                accesses: [properties.access] + (description.access.map { [$0] } ?? []), effect: properties.effect,
+                accesses: properties.access[route.effect] + (description.access?[route.effect] ?? []),
                 isDecidedByOperation: description.isDecidedByOperation
             ).value,
         ]
@@ -181,7 +181,7 @@ extension OpenAPI {
             .overloaded,
             .deadlineExceeded, .credentialsInvalid, .loginThrottled,
         ])
-        if properties.access != .public { errors.insert(.loginRequired) }
+        if !properties.access.isPublic(route.effect) { errors.insert(.loginRequired) }
         errors.insert(.accessDenied)
         if route.endpoint.description.body != nil {
             errors.formUnion([.requestInvalid, .requestTooLarge, .unsupportedMediaType, .requestTimeout])
@@ -245,7 +245,6 @@ struct OpenAPIEndpoint: Endpoint {
 struct SecurityRequirements: Sendable {
     /// What each of them asks for holds.
     let accesses: [Access]
-    let effect: Effect
     /// Whether it is the operation that decides, which it may only in favour of an anonymous caller or not.
     let isDecidedByOperation: Bool
 
@@ -256,12 +255,9 @@ struct SecurityRequirements: Sendable {
     ]
 
     var value: WireValue {
-        if accesses.allSatisfy(isOpen) { return .array(isDecidedByOperation ? [[:]] + signedIn : [[:]]) }
-        let isReadable = accesses.allSatisfy { isOpen($0) || ($0 == .publicRead && effect == .reads) }
-        return .array(isReadable ? [[:]] + signedIn : signedIn)
+        guard accesses.allSatisfy({ $0 == .public }) else { return .array(signedIn) }
+        return .array(isDecidedByOperation ? [[:]] + signedIn : [[:]])
     }
-
-    private func isOpen(_ access: Access) -> Bool { access == .public }
 
     private var signedIn: [WireValue] {
         ["bearer", "session", "basic"].flatMap { scheme in

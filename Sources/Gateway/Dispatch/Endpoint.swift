@@ -26,6 +26,9 @@ protocol Endpoint: Sendable {
     /// What this request does, where it is not the same for all of them.
     func effect(of request: GatewayRequest) -> Effect
 
+    /// What its requests of a method do, where it is not the same for all methods; for descriptions.
+    func effect(of method: HTTPRequest.Method) -> Effect
+
     /// A failure in the shape of the endpoint's contract; nil: in the gateway's.
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse?
 
@@ -55,6 +58,8 @@ extension Endpoint {
 
     func effect(of request: GatewayRequest) -> Effect { properties.effect }
 
+    func effect(of method: HTTPRequest.Method) -> Effect { properties.effect }
+
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? { nil }
 
     func awaitedErrorResponse(
@@ -75,7 +80,8 @@ extension Endpoint {
 final class EndpointProperties: Sendable {
     /// For logs and metrics: `users.list`, `notes.notes.create`.
     let name: String
-    let access: Access
+    /// Who may call.
+    let access: EndpointAccess
     let effect: Effect
     /// The adapter that it belongs to; nil for the gateway's own.
     let adapter: AdapterName?
@@ -102,7 +108,7 @@ final class EndpointProperties: Sendable {
     let hasCalls: Bool
 
     init(
-        name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
+        name: String, access: EndpointAccess, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
         mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil, isAwaited: Bool = true,
         isAudited: Bool = true, hasCalls: Bool = false
@@ -121,6 +127,34 @@ final class EndpointProperties: Sendable {
         self.isAudited = isAudited
         self.hasCalls = hasCalls
     }
+}
+
+/// Who may call an endpoint, by what a request does. All of the accesses hold.
+struct EndpointAccess: Sendable, Equatable {
+    let reads: [Access]
+    let writes: [Access]
+
+    init(reads: [Access], writes: [Access]) {
+        (self.reads, self.writes) = (reads, writes)
+    }
+
+    /// Those who may, whatever a request does.
+    init(_ accesses: [Access]) { self.init(reads: accesses, writes: accesses) }
+
+    /// Every caller.
+    static let `public` = EndpointAccess([])
+    /// Every caller with a login.
+    static let login = EndpointAccess([.login])
+
+    subscript(effect: Effect) -> [Access] { effect == .reads ? reads : writes }
+
+    /// Throws `auth.required` or `access.denied` unless the principal may call.
+    func require(_ principal: Principal, effect: Effect) throws(PorticoError) {
+        for access in self[effect] { try access.authorize(principal) }
+    }
+
+    /// Whether a caller without a login may call.
+    func isPublic(_ effect: Effect) -> Bool { self[effect].allSatisfy { $0 == .public } }
 }
 
 /// A request whose caller is known (an anonymous one counts as known) and may call this endpoint.
@@ -167,8 +201,8 @@ struct EndpointDescription: Sendable {
     var errors: Set<ErrorCode> = []
     /// The type of failures in a shape of the endpoint's own; nil: the gateway's shape.
     var ownFailures: String?
-    /// What the endpoint itself asks for beyond its properties.
-    var access: Access?
+    /// What the endpoint itself asks for beyond its properties; of an effect that is not there it is not said.
+    var access: EndpointAccess?
     /// Whether the operation looks at the caller itself, where an anonymous one is not refused before.
     var isDecidedByOperation = false
 }

@@ -24,13 +24,15 @@ struct GatewayServices: Sendable {
     let rights: AttachmentRights?
     /// Ends what belongs to a sign-in with it; nil at the admin listener.
     let credentials: CredentialWatch?
+    /// Where callers' changes of directories are recorded; nil at the admin listener.
+    let changes: ChangeAudit?
     /// Where changes of operators are recorded; nil at the public listener.
     var audit: (@Sendable (AuditEvent) async throws -> Void)?
 
     /// `old`: those of the gateway whose place this one takes. Deadlines go on, and allowances where they are the same.
     init(
         store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil,
-        credentials: CredentialWatch? = nil,
+        credentials: CredentialWatch? = nil, changes: ChangeAudit? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         tracing: RequestTracing = RequestTracing(tracer: nil, slow: nil), succeeding old: GatewayServices? = nil
     ) {
@@ -38,6 +40,7 @@ struct GatewayServices: Sendable {
         self.metrics = RequestMetrics(metrics)
         self.rights = rights
         self.credentials = credentials
+        self.changes = changes
         self.store = store
         self.limits = limits
         self.clock = clock
@@ -47,7 +50,7 @@ struct GatewayServices: Sendable {
         quotas = old.flatMap { $0.limits.hasSameQuotas(as: limits) ? $0.quotas : nil } ?? RequestQuotas(limits)
         cache = ResponseCache(capacity: limits.answerCache)
         deadlines = old?.deadlines ?? DeadlineScheduler()
-        calls = CallDispatcher(store: store, rights: rights, deadlines: deadlines)
+        calls = CallDispatcher(store: store, rights: rights, changes: changes, deadlines: deadlines)
     }
 
     /// A response from the cache, without waiting.

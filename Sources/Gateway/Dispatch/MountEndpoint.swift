@@ -19,7 +19,9 @@ struct MountEndpoint: Endpoint {
         self.services = services
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(mount.name)",
-            access: mount.authorization == .byOperation ? .public : served.access, effect: .writes,
+            access: EndpointAccess(
+                reads: served.declaration.callers(of: mount, .reads),
+                writes: served.declaration.callers(of: mount, .writes)), effect: .writes,
             adapter: served.declaration.name, status: served.status, bodyLimit: mount.bodyLimit,
             requiresToken: mount.requiresToken,
             mirrors: mount.tellsAge ? ReadMirrors() : served.mirrors(of: Set<EntityName>?.none))
@@ -37,27 +39,30 @@ struct MountEndpoint: Endpoint {
                 .methodNotAllowed, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable,
                 .adapterUnavailable,
             ],
-            ownFailures: mount.mediaType, access: mount.access,
+            ownFailures: mount.mediaType,
+            access: EndpointAccess(
+                reads: mount.access?.read.map { [$0] } ?? [], writes: mount.access?.write.map { [$0] } ?? []),
             isDecidedByOperation: mount.authorization == .byOperation)
     }
 
+    func effect(of method: HTTPRequest.Method) -> Effect { method == .get || method == .head ? .reads : .writes }
+
     func effect(of request: GatewayRequest) -> Effect {
-        if request.method == .get || request.method == .head { return .reads }
+        if effect(of: request.method) == .reads { return .reads }
         guard request.method == .post, let last = request.target.segments.last else { return .writes }
         return mount.readingPosts.contains(last) ? .reads : .writes
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let inner = request.request
-        if mount.authorization == .byAccess {
-            try mount.access?.require(request.caller.principal, effect: effect(of: inner))
-        }
         let body = try await services.bodies.bytes(of: inner, limit: mount.bodyLimit)
         let mounted = MountRequest(
             mount: mount.name, method: inner.method == .head ? "GET" : inner.method.rawValue,
             target: inner.target.text, origin: inner.origin, headers: MountHeaders(inner.headers), body: body,
             caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
-            records: try served.records(in: services.store, for: request, naming: services.rights),
+            records: try served.records(
+                in: services.store, for: request, naming: services.rights, auditing: services.changes,
+                isLetWrite: mount.access?.write != nil),
             ages: AdapterRecordAges(served: served, caller: request.caller, credentials: services.credentials),
             log: served.log)
         let answer = try await RequestTimeline.measure(.adapter, properties.name) {

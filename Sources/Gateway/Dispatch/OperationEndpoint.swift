@@ -29,8 +29,9 @@ struct OperationEndpoint: Endpoint {
         self.services = services
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(operation.name)",
-            access: operation.audience == .operators
-                ? .login : operation.authorization == .byOperation ? .public : served.access, effect: operation.effect,
+            access: EndpointAccess(
+                operation.audience == .operators ? [.login] : served.declaration.callers(of: operation)),
+            effect: operation.effect,
             adapter: served.declaration.name, status: served.status, presentation: binding.presentation,
             mirrors: served.mirrors(of: operation),
             adminRole: operation.audience != .operators ? nil : operation.effect == .reads ? .viewer : .operator)
@@ -48,7 +49,7 @@ struct OperationEndpoint: Endpoint {
             summary: operation.summary, tag: served.declaration.title, parameters: parameters, body: body,
             needsBody: body?.members.contains(where: \.isRequired) ?? false,
             answers: [(.ok, answer), (.noContent, .nothing)], errors: Self.errors(operation),
-            access: operation.access, isDecidedByOperation: operation.authorization == .byOperation)
+            isDecidedByOperation: operation.authorization == .byOperation)
     }
 
     /// What neither path nor query carries.
@@ -84,7 +85,6 @@ struct OperationEndpoint: Endpoint {
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        try authorise(request.caller)
         let body = try await services.bodies.bytes(of: request.request, limit: nil)
         guard isCached else { return try await call(request, body: body) }
         _ = try services.encoder.choice(for: request.request, presentation: binding.presentation)
@@ -112,16 +112,10 @@ struct OperationEndpoint: Endpoint {
     var mayRespondImmediately: Bool { isCached && operation.effect == .reads }
 
     func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup {
-        guard (try? authorise(request.caller)) != nil, case .bytes(let body) = request.request.body,
+        guard case .bytes(let body) = request.request.body,
             request.request.headers.text(.contentEncoding) == nil
         else { return .missing(nil) }
         return services.lookUp(cacheKey(request, body: body), of: served.declaration.name)
-    }
-
-    /// What the operation asks for beyond the adapter's access, which was checked before.
-    private func authorise(_ caller: Caller) throws(PorticoError) {
-        guard let access = operation.access else { return }
-        try access.require(caller.principal, effect: operation.effect)
     }
 
     private func call(
@@ -156,22 +150,12 @@ struct OperationEndpoint: Endpoint {
     }
 }
 
-extension Access {
-    /// Throws `auth.required` or `access.denied` unless the principal may call.
-    func require(_ principal: Principal, effect: Effect) throws(PorticoError) {
-        switch decision(for: principal, effect: effect) {
-        case .allowed: return
-        case .loginRequired: throw PorticoError(.loginRequired, "This needs a login.")
-        case .denied: throw PorticoError(.accessDenied, "You may not do this.")
-        }
-    }
-}
-
 /// Calls an adapter's operation: applies its deadline, gives it the caller's view of the records, and hides errors that
 /// are not meant for callers.
 struct CallDispatcher: Sendable {
     let store: any Store
     let rights: AttachmentRights?
+    let changes: ChangeAudit?
     let deadlines: DeadlineScheduler
 
     func answer(
@@ -211,7 +195,10 @@ struct CallDispatcher: Sendable {
         let own = operation.deadline.map { min(ContinuousClock.now + $0, whole) }
         return Call(
             operation: operation.name, input: input, caller: request.caller.principal, requestID: request.request.id,
-            deadline: own ?? whole, records: try served.records(in: store, for: request, naming: rights),
+            deadline: own ?? whole,
+            records: try served.records(
+                in: store, for: request, naming: rights, auditing: changes,
+                isLetWrite: operation.audience == .operators || operation.access != nil),
             log: served.log)
     }
 }

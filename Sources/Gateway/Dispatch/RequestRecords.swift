@@ -6,15 +6,18 @@ import SyncEngine
 
 extension ServedAdapter {
     /// The records as the caller may see and change them; the only way in which a request reaches them. Throws
-    /// `request.invalid` for a change of a mirror whose `Idempotency-Key` cannot be one.
+    /// `request.invalid` for a change of a mirror whose `Idempotency-Key` cannot be one. `isLetWrite`: what is called has let the
+    /// caller write by an access of its own, so that only what single entities say of their writers holds besides.
     func records(
-        in store: any Store, for request: AuthenticatedRequest, naming rights: AttachmentRights?
+        in store: any Store, for request: AuthenticatedRequest, naming rights: AttachmentRights?,
+        auditing changes: ChangeAudit? = nil, isLetWrite: Bool = false
     ) throws(PorticoError) -> AdapterRecords {
         AdapterRecords(
-            store: store, declaration: declaration, principal: request.caller.principal,
+            store: store, declaration: isLetWrite ? declaration : deciding, principal: request.caller.principal,
             attachments: rights?.authorization(of: request.caller.syncing),
             origin: writes.isEmpty ? WriteOrigin() : try WriteOrigin(request.request),
-            through: writes.isEmpty ? nil : AdapterWriteThrough(writes: writes))
+            through: writes.isEmpty ? nil : AdapterWriteThrough(writes: writes),
+            observer: changes?.observer(of: declaration, for: request))
     }
 }
 

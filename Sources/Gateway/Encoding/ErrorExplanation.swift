@@ -156,7 +156,7 @@ extension ErrorCode {
         case .accessDenied:
             (
                 "The caller is known and may not do this.", "Nothing without another role.",
-                "Give the account a role: `porticoctl roles grant NAME ROLE`; `porticoctl adapters show NAME` says who may."
+                "Give the account a role: `porticoctl roles grant NAME ROLE`; `porticoctl adapters show NAME` says who may, and `adapters.NAME.access` decides it."
             )
         case .csrfRequired:
             (

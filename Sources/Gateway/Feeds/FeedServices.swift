@@ -121,7 +121,8 @@ struct FeedEndpoint: Endpoint {
 
     var properties: EndpointProperties {
         EndpointProperties(
-            name: "\(served.declaration.name).\(broadcaster.reader.feed.name)", access: served.access, effect: .reads,
+            name: "\(served.declaration.name).\(broadcaster.reader.feed.name)",
+            access: EndpointAccess([served.declaration.access.reading]), effect: .reads,
             adapter: served.declaration.name, status: served.status)
     }
 

@@ -22,8 +22,9 @@ struct MirrorRefreshEndpoint: Endpoint {
     init(_ mirror: Mirror, of served: ServedAdapter) {
         self.mirror = mirror
         properties = EndpointProperties(
-            name: "\(mirror.id.adapter).mirrors.\(mirror.id.entity).refresh", access: served.access, effect: .writes,
-            adapter: mirror.id.adapter, status: served.status)
+            name: "\(mirror.id.adapter).mirrors.\(mirror.id.entity).refresh",
+            access: EndpointAccess([served.declaration.access.refreshing]), effect: .writes, adapter: mirror.id.adapter,
+            status: served.status)
     }
 
     var description: EndpointDescription {

@@ -12,13 +12,15 @@ struct EntityResource: Sendable {
     var collectionPath: String { "/api/v1/\(served.declaration.name)/\(entity.name)" }
 
     func records(for request: AuthenticatedRequest) throws(PorticoError) -> AdapterRecords {
-        try served.records(in: services.store, for: request, naming: services.rights)
+        try served.records(in: services.store, for: request, naming: services.rights, auditing: services.changes)
     }
 
     func properties(_ action: String, _ effect: Effect) -> EndpointProperties {
         EndpointProperties(
             name: "\(served.declaration.name).\(entity.name).\(action)",
-            access: (effect == .writes ? entity.writers : entity.readers) ?? served.access, effect: effect,
+            access: EndpointAccess([
+                effect == .writes ? served.declaration.writers(of: entity) : served.declaration.readers(of: entity)
+            ]), effect: effect,
             adapter: served.declaration.name, status: served.status,
             mirrors: served.mirrors(of: [entity.name]))
     }
@@ -127,7 +129,7 @@ struct ReadEndpoint: Endpoint {
             resource.id(request), in: resource.entity.name)
         guard let found else { throw PorticoError(.recordNotFound, "There is no such record.") }
         var response = try resource.answer(found, to: request)
-        if !hasRowRule, properties.access.decision(for: .anonymous, effect: .reads) == .allowed {
+        if !hasRowRule, properties.access.isPublic(.reads) {
             response.allowSharing()
         }
         resource.services.cache.keep(response, for: key, at: version)

@@ -13,6 +13,11 @@ struct Route: Sendable {
         self.path = path
         self.endpoint = endpoint
     }
+
+    var effect: Effect { endpoint.effect(of: method) }
+
+    /// Whether no caller may use it.
+    var isForNobody: Bool { endpoint.properties.access[effect].contains(where: \.isNobody) }
 }
 
 /// What a path leads to.

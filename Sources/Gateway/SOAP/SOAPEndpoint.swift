@@ -29,7 +29,8 @@ struct SOAPServiceContext: Sendable {
     /// `mirrors`: those that the answers are made of.
     func properties(_ name: String, _ effect: Effect, mirrors: ReadMirrors = ReadMirrors()) -> EndpointProperties {
         EndpointProperties(
-            name: "\(served.declaration.name).\(name)", access: served.access, effect: effect,
+            name: "\(served.declaration.name).\(name)",
+            access: EndpointAccess([served.declaration.access.reading]), effect: effect,
             adapter: served.declaration.name, status: served.status, mirrors: mirrors)
     }
 
@@ -133,7 +134,9 @@ struct SOAPEndpoint: Endpoint {
         guard !context.definition.contradicts(action: action, called: called) else {
             throw PorticoError(.requestInvalid, "The action names another operation than the message's body.")
         }
-        try operation.access?.require(request.caller.principal, effect: operation.effect)
+        for access in context.served.declaration.callers(of: operation) {
+            try access.authorize(request.caller.principal)
+        }
         let input = try input(element, called, operation)
         let (result, age) = try await result(of: operation, input, request)
         guard case .value(let value) = result.content else {

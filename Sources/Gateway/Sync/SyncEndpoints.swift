@@ -70,16 +70,20 @@ struct PushEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let caller = request.caller.syncing
-        var plan = try sync.pushes.plan(try await message(request), for: caller)
+        let push = try await message(request)
+        var plan = try sync.pushes.plan(push, for: caller)
         let named = sync.pushes.attachments(namedBy: plan)
         plan.deniedAttachments = try await sync.rights.denied(among: named, for: caller)
         let answer: PushResponse
+        let position = services.store.position
         do {
             answer = try await perform(plan, for: caller)
         } catch {
             instruments.noteFailedPush()
             throw error
         }
+        await services.changes?.made(
+            push.mutations, answer.outcomes, after: position, in: sync.catalogue, by: request)
         instruments.notePush(answer.outcomes.lazy.map(\.verdict.rawValue))
         return try services.encoder.write(
             answer.wireValue, to: request.request, presentation: Presentation(), validators: nil, isDone: true)

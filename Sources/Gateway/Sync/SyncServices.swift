@@ -28,7 +28,7 @@ public struct SyncServices: Sendable {
     ) async throws {
         self.attachments = attachments
         let key = try await CheckpointKey.load(from: store)
-        catalogue = SyncCatalogue(adapters.map { (declaration: $0.declaration, access: $0.access) })
+        catalogue = SyncCatalogue(adapters.map(\.declaration))
         rights = AttachmentRights(catalogue, attachments, store: store)
         pulls = PullMachine(catalogue: catalogue, epoch: store.epoch, seal: key, limits: settings.pages)
         resolvers = ConflictResolvers(adapters)
@@ -149,7 +149,7 @@ struct CheckpointKey: CheckpointSeal {
         fields: [
             Field("id", .string(maximumLength: 64), isRequired: true),
             Field("bytes", .data(maximumBytes: 64), isRequired: true),
-        ], rows: RowRules(read: .nobody, write: .nobody), writers: .roles([]), conflictPolicy: .reject,
+        ], rows: RowRules(read: .nobody, write: .nobody), writers: .nobody, conflictPolicy: .reject,
         exposure: .adapterOnly)
 
     static let collections = [CollectionDeclaration(adapter: adapter, entity: entity)]

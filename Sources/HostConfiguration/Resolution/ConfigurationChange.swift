@@ -68,7 +68,7 @@ extension ConfigurationValue {
         case .flag(let flag): flag ? "true" : "false"
         case .duration(let duration): Self.text(of: duration)
         case .size(let size): Self.text(of: size)
-        case .access(let access): Self.text(of: access)
+        case .access(let access): access.text
         case .secret(let secret): secret.description
         case .list(let items): "[\(items.map(\.written).joined(separator: ", "))]"
         case .mapping(let members):
@@ -90,14 +90,5 @@ extension ConfigurationValue {
             return "\(size >> shift)\(unit)"
         }
         return String(size)
-    }
-
-    private static func text(of access: Access) -> String {
-        switch access {
-        case .publicRead: "public-read"
-        case .public: "public"
-        case .login: "login"
-        case .roles(let roles): "{roles: [\(roles.sorted().map(\.text).joined(separator: ", "))]}"
-        }
     }
 }

@@ -136,25 +136,56 @@ public struct ValueReader: Sendable {
 }
 
 extension ValueReader {
-    private func access(_ node: ConfigurationNode) throws(ConfigurationError) -> Access {
-        let error = ConfigurationError(
-            "Here must stand public-read, public, login or {roles: [names]}.", at: node.location)
+    private static let rights = ["read", "write", "refresh"]
+
+    private func access(_ node: ConfigurationNode) throws(ConfigurationError) -> AccessRights {
         switch node.content {
         case .scalar("public-read"): return .publicRead
         case .scalar("public"): return .public
         case .scalar("login"): return .login
-        case .mapping(let entries):
-            guard entries.count == 1, entries[0].key == "roles", case .list(let items) = entries[0].value.content else {
-                throw error
-            }
-            var roles: Set<RoleName> = []
-            for item in items {
-                guard case .scalar(let text) = item.content, let role = RoleName(text) else { throw error }
-                roles.insert(role)
-            }
+        case .mapping(let entries) where entries.contains { $0.key == "roles" }:
+            guard let roles = roles(entries) else { break }
             return .roles(roles)
-        default: throw error
+        case .mapping(let entries) where !entries.isEmpty:
+            var given: [String: Access] = [:]
+            for entry in entries {
+                guard Self.rights.contains(entry.key) else {
+                    throw ConfigurationError(
+                        "There is no right \(entry.key): they are \(Self.rights.joined(separator: ", ")).",
+                        at: entry.keyLocation)
+                }
+                given[entry.key] = try right(entry.value)
+            }
+            return AccessRights(read: given["read"], write: given["write"], refresh: given["refresh"])
+        default: break
         }
+        throw ConfigurationError(
+            "Here must stand login, public-read, public, {roles: [names]} or {read: …, write: …}.", at: node.location)
+    }
+
+    private func right(_ node: ConfigurationNode) throws(ConfigurationError) -> Access {
+        switch node.content {
+        case .scalar("none"): return .nobody
+        case .scalar("public"): return .public
+        case .scalar("login"): return .login
+        case .mapping(let entries):
+            guard let roles = roles(entries) else { break }
+            return .roles(roles)
+        default: break
+        }
+        throw ConfigurationError(
+            "Here must stand none, public, login or {roles: [names]}.", at: node.location)
+    }
+
+    /// Nil for what is no list of at least one role.
+    private func roles(_ entries: [ConfigurationNode.Entry]) -> Set<RoleName>? {
+        guard entries.count == 1, entries[0].key == "roles", case .list(let items) = entries[0].value.content,
+            !items.isEmpty
+        else { return nil }
+        let roles = items.compactMap { item -> RoleName? in
+            if case .scalar(let text) = item.content { RoleName(text) } else { nil }
+        }
+        return roles.count == items.count ? Set(roles) : nil
     }
 
     private func secret(_ node: ConfigurationNode, allowsPlain: Bool) throws(ConfigurationError) -> Secret {
@@ -199,7 +230,7 @@ public indirect enum ConfigurationValue: Sendable, Equatable {
     case flag(Bool)
     case duration(Duration)
     case size(Int)
-    case access(Access)
+    case access(AccessRights)
     case secret(Secret)
     case list([ConfigurationValue])
     case mapping([String: ConfigurationValue])
@@ -211,7 +242,7 @@ extension ConfigurationValue {
     public var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
     public var duration: Duration? { if case .duration(let duration) = self { duration } else { nil } }
     public var size: Int? { if case .size(let size) = self { size } else { nil } }
-    public var access: Access? { if case .access(let access) = self { access } else { nil } }
+    public var access: AccessRights? { if case .access(let access) = self { access } else { nil } }
     public var secret: Secret? { if case .secret(let secret) = self { secret } else { nil } }
     public var list: [ConfigurationValue]? { if case .list(let list) = self { list } else { nil } }
     public subscript(key: String) -> ConfigurationValue? {

@@ -123,6 +123,9 @@ public struct AuditEvent: Sendable, Equatable {
         case adapterDeployed = "adapter.deployed"
         /// The oldest entries were removed; the detail is the ``AuditHead`` of the last of them.
         case auditCut = "audit.cut"
+        /// A caller's change of records of which no row rule says whose they are; the subject is the adapter, the entity and,
+        /// of a single one, the id.
+        case recordChanged = "record.changed"
         /// An event of another module, recorded through ``Identity/record(_:)``.
         case permissionChanged = "permission.changed"
     }

@@ -59,7 +59,7 @@ enum IdentityCollections {
         Entity(
             name, summary: summary, key: EntityKey("id", chosenBy: .caller),
             fields: [Field("id", .string(maximumLength: 64), isRequired: true)] + fields, indexes: indexes,
-            rows: RowRules(read: .nobody, write: .nobody), writers: .roles([]), conflictPolicy: .reject,
+            rows: RowRules(read: .nobody, write: .nobody), writers: .nobody, conflictPolicy: .reject,
             exposure: .adapterOnly)
     }
 }

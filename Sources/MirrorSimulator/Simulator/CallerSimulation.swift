@@ -99,7 +99,7 @@ public actor CallerSimulation {
         cache = AnswerCache(CallThrough(to: "hr", freshFor: .seconds(60), keptAnswers: 4, keptBytes: .max))
         store = MemoryStore(MemoryTables(), epoch: Epoch("callers"), clock: clock)
         pulls = PullMachine(
-            catalogue: SyncCatalogue([(declaration, .login)]), epoch: Epoch("callers"), seal: UnkeyedSeal(),
+            catalogue: SyncCatalogue([declaration]), epoch: Epoch("callers"), seal: UnkeyedSeal(),
             limits: PullLimits())
         try await store.install([collection])
         for person in Self.people { rows[person] = [:] }

@@ -46,7 +46,8 @@ struct SimulatedHost {
                 Field("id", .string(maximumLength: 64), isRequired: true), Field("text", .string(maximumLength: 64)),
             ])
         declaration = AdapterDeclaration(
-            name: Self.adapter, title: "HR", summary: "For the simulator.", version: "1", entities: [people, notes],
+            name: Self.adapter, title: "HR", summary: "For the simulator.", version: "1",
+            access: AccessRights(read: .login, write: .login), entities: [people, notes],
             mirrors: sabotage == .writers ? [] : [source])
         collection = CollectionDeclaration(adapter: Self.adapter, entity: people)
         (store, pulls, pushes) = Self.process(MemoryTables(), declaration, clock)
@@ -59,7 +60,7 @@ struct SimulatedHost {
         _ image: MemoryTables, _ declaration: AdapterDeclaration, _ clock: VirtualClock
     ) -> (MemoryStore, PullMachine, PushMachine) {
         let epoch = Epoch("mirrors")
-        let catalogue = SyncCatalogue([(declaration, .login)])
+        let catalogue = SyncCatalogue([declaration])
         return (
             MemoryStore(image, epoch: epoch, clock: clock),
             PullMachine(catalogue: catalogue, epoch: epoch, seal: UnkeyedSeal(), limits: PullLimits()),

@@ -131,7 +131,8 @@ public actor WriteSimulation {
             "notes", summary: "Not a mirror.", key: EntityKey("id", chosenBy: .caller),
             fields: [Field("id", .string(maximumLength: 64), isRequired: true)])
         declaration = AdapterDeclaration(
-            name: Self.adapter, title: "HR", summary: "For the simulator.", version: "1", entities: [people, notes],
+            name: Self.adapter, title: "HR", summary: "For the simulator.", version: "1",
+            access: AccessRights(read: .login, write: .login), entities: [people, notes],
             mirrors: [source])
         collection = CollectionDeclaration(adapter: Self.adapter, entity: people)
         delivery = WriteDelivery(
@@ -141,7 +142,7 @@ public actor WriteSimulation {
             declaration.entities.map { CollectionDeclaration(adapter: Self.adapter, entity: $0) }
                 + PendingWriteRecords.collections)
         pushes = PushMachine(
-            catalogue: SyncCatalogue([(declaration, .login)]), epoch: Epoch("writes"), seal: UnkeyedSeal())
+            catalogue: SyncCatalogue([declaration]), epoch: Epoch("writes"), seal: UnkeyedSeal())
         machine = PendingWrites(honoursKeys: source.honoursIdempotencyKeys)
         protection = RefreshProtection(of: Self.mirror)
         self.random = random
@@ -647,7 +648,7 @@ extension AdapterDeclaration {
     /// The same, but callers wait for their changes.
     fileprivate var writtenThrough: AdapterDeclaration {
         AdapterDeclaration(
-            name: name, title: title, summary: summary, version: version, entities: entities,
+            name: name, title: title, summary: summary, version: version, access: access, entities: entities,
             mirrors: mirrors.map {
                 MirrorSource(
                     $0.entity, of: $0.upstream, writing: .through, honoursIdempotencyKeys: $0.honoursIdempotencyKeys,

@@ -12,6 +12,7 @@ public struct AdapterRecords: RecordStore {
     private let attachments: (any AttachmentAuthorization)?
     private let origin: WriteOrigin
     private let through: (any WriteThrough)?
+    private let observer: (any ChangeObserver)?
 
     /// All of the adapter's records; what it creates is the system's.
     public init(store: any Store, declaration: AdapterDeclaration) {
@@ -21,16 +22,18 @@ public struct AdapterRecords: RecordStore {
         attachments = nil
         origin = WriteOrigin()
         through = nil
+        observer = nil
     }
 
     /// The adapter's records as far as `principal` may see and change them. `attachments` decides which attachments its
     /// changes may name; nil: any. `through` makes changes of mirrors in the other systems that are to have them first;
-    /// nil: they are queued.
+    /// nil: they are queued. `observer` learns what was changed.
     public init(
         store: any Store, declaration: AdapterDeclaration, principal: Principal,
         attachments: (any AttachmentAuthorization)? = nil, origin: WriteOrigin = WriteOrigin(),
-        through: (any WriteThrough)? = nil
+        through: (any WriteThrough)? = nil, observer: (any ChangeObserver)? = nil
     ) {
+        self.observer = observer
         self.store = store
         self.declaration = declaration
         self.principal = principal
@@ -67,6 +70,12 @@ public struct AdapterRecords: RecordStore {
     }
 
     public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
+        let receipt = try await make(changes)
+        await observer?.made(changes, receipt)
+        return receipt
+    }
+
+    private func make(_ changes: [RecordChange]) async throws -> WriteReceipt {
         let steps = try steps(of: changes)
         if let attachments { try await attachments.check(changes, of: declaration) }
         guard let principal, declaration.rules != nil || declaration.isWrittenElsewhere(steps) else {
@@ -143,6 +152,12 @@ public struct AdapterRecords: RecordStore {
     private func readable(_ entity: EntityName) throws(PorticoError) -> EntityScope {
         try EntityScope(reading: entity, of: declaration, for: principal)
     }
+}
+
+/// Learns which changes were made in a caller's name.
+public protocol ChangeObserver: Sendable {
+    /// The changes of one call, and what came of each.
+    func made(_ changes: [RecordChange], _ receipt: WriteReceipt) async
 }
 
 /// Makes changes of mirrors in other systems while their callers wait.

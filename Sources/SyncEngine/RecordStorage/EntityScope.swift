@@ -29,7 +29,7 @@ package struct EntityScope {
     ) throws(PorticoError) {
         try self.init(name, of: declaration, for: principal)
         guard let principal, let readers = entity.readers else { return }
-        switch readers.decision(for: principal, effect: .reads) {
+        switch readers.decision(for: principal) {
         case .allowed: return
         case .loginRequired: throw PorticoError(.loginRequired, "Reading \(name) needs a login.")
         case .denied: throw PorticoError(.accessDenied, "You may not read \(name).")
@@ -51,7 +51,7 @@ package struct EntityScope {
 
     private func checkWriter() throws(PorticoError) {
         guard let principal, let writers = entity.writers else { return }
-        switch writers.decision(for: principal, effect: .writes) {
+        switch writers.decision(for: principal) {
         case .allowed: return
         case .loginRequired: throw PorticoError(.loginRequired, "Changing \(entity.name) needs a login.")
         case .denied: throw PorticoError(.accessDenied, "You may not change \(entity.name).")

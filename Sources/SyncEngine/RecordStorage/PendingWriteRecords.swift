@@ -112,7 +112,7 @@ public enum PendingWriteRecords {
             Field(created, .date, source: .createdAt, summary: "When it was asked for."),
         ],
         indexes: [Index([collection, state])], rows: RowRules(read: .owner(author), write: .nobody),
-        writers: .roles([]), conflictPolicy: .reject)
+        writers: .nobody, conflictPolicy: .reject)
     /// What sending takes.
     public static let deliveries = Entity(
         "deliveries", summary: "How a pending write is sent.", key: EntityKey(id, chosenBy: .caller),
@@ -128,7 +128,7 @@ public enum PendingWriteRecords {
             Field(epoch, .string(maximumLength: 64), isRequired: true),
         ],
         indexes: [Index([collection, position]), Index([collection, record])],
-        rows: RowRules(read: .nobody, write: .nobody), writers: .roles([]), conflictPolicy: .reject,
+        rows: RowRules(read: .nobody, write: .nobody), writers: .nobody, conflictPolicy: .reject,
         exposure: .adapterOnly)
 
     /// What the host serves of them.

@@ -9,17 +9,18 @@ public struct SyncCatalogue: Sendable {
     private let byName: [String: SyncCollection]
     private let byID: [CollectionID: SyncCollection]
 
-    /// What each adapter declares, with its access as configured. Entities without a resource path stay out.
-    public init(_ served: [(declaration: AdapterDeclaration, access: Access)]) {
-        let found = served.flatMap { declaration, access in
-            declaration.entities.filter { $0.exposure == .resource }.map { (declaration, access, $0) }
+    /// What each adapter declares, with what the configuration says of its rights
+    /// (``AdapterDeclaration/granting(_:entities:)``). Entities without a resource path stay out.
+    public init(_ declarations: [AdapterDeclaration]) {
+        let found = declarations.flatMap { declaration in
+            declaration.entities.filter { $0.exposure == .resource }.map { (declaration, $0) }
         }
-        let uses = Dictionary(found.map { ($0.2.name, 1) }, uniquingKeysWith: +)
-        collections = found.map { declaration, access, entity in
+        let uses = Dictionary(found.map { ($0.1.name, 1) }, uniquingKeysWith: +)
+        collections = found.map { declaration, entity in
             let id = CollectionID(declaration.name, entity.name)
             return SyncCollection(
                 id: id, name: uses[entity.name] == 1 ? entity.name.text : id.description, entity: entity,
-                access: access, declaration: declaration)
+                declaration: declaration)
         }.sorted { $0.name < $1.name }
         byName = Dictionary(collections.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         byID = Dictionary(collections.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
@@ -40,8 +41,6 @@ public struct SyncCollection: Sendable {
     public let name: String
     /// The entity as the adapter declares it.
     public let entity: Entity
-    /// Of the adapter, as configured.
-    let access: Access
     let declaration: AdapterDeclaration
     /// Whether its truth is in another system.
     var isMirror: Bool { declaration.mirror(of: entity.name) != nil }
@@ -52,9 +51,14 @@ public struct SyncCollection: Sendable {
     /// Whether the caller's account and credential reach it at all, before any row rule is asked.
     func decision(for caller: SyncCaller, effect: Effect) -> Access.Decision {
         guard caller.reaches(id.adapter, effect) else { return .denied }
-        let asked = (effect == .writes ? entity.writers : entity.readers) ?? access
-        return asked.decision(for: caller.principal, effect: effect)
+        return (effect == .writes ? writers : readers).decision(for: caller.principal)
     }
+
+    /// Who may read any of it.
+    public var readers: Access { declaration.readers(of: entity) }
+
+    /// Who may write any of it.
+    public var writers: Access { declaration.writers(of: entity) }
 }
 
 /// Who syncs, and how far the credential reaches within what the account may do.

@@ -36,6 +36,10 @@ public struct SyncExplanation: Sendable, Equatable {
     public let revision: Revision?
     /// The row rule's conditions; none where the record is not there.
     public let clauses: [Clause]
+    /// Who may write any of the collection.
+    public let writers: Access
+    /// Whether the caller may change the record, or create it where it is not there: as far as that depends on what is there.
+    public let mayWrite: Bool
     /// Newest first.
     public let history: [LogEntry]
     /// What was written and did not become the record, newest first.
@@ -58,8 +62,20 @@ extension SyncCatalogue {
         let clauses = try record.map { try self.clauses(of: collection, $0, caller, snapshot) } ?? []
         return SyncExplanation(
             collection: name, id: id.text, verdict: try verdict(collection, record, history, caller, snapshot),
-            revision: record?.revision, clauses: clauses, history: history,
+            revision: record?.revision, clauses: clauses, writers: collection.writers,
+            mayWrite: try mayWrite(collection, record, caller, snapshot), history: history,
             keptCopies: try snapshot.keptCopies(.of(id, in: collection.id), before: nil, limit: Self.explainedEntries))
+    }
+
+    private func mayWrite(
+        _ collection: SyncCollection, _ record: Record?, _ caller: SyncCaller, _ snapshot: any StoreSnapshot
+    ) throws -> Bool {
+        guard collection.decision(for: caller, effect: .writes) == .allowed else { return false }
+        let (rule, scope) = (collection.entity.rows.write, SyncScope(collection, for: caller))
+        guard let record else { return rule != .nobody }
+        return try [scope.visible, rule.filter(for: caller.principal)].allSatisfy {
+            try snapshot.record(record.id, in: collection.id, visible: $0) != nil
+        }
     }
 
     private func verdict(

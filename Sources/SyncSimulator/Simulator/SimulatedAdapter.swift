@@ -57,6 +57,7 @@ enum SimulatedAdapter {
 
     static let declaration = AdapterDeclaration(
         name: adapter, title: "Lab", summary: "For the simulator.", version: "1",
+        access: AccessRights(read: .login, write: .login),
         entities: [notes, tasks, boards, reports, rooms])
 
     static let collections = declaration.entities.map { CollectionDeclaration(adapter: adapter, entity: $0) }

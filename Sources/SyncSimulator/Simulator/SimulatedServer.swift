@@ -22,7 +22,7 @@ struct SimulatedServer {
     /// Of accounts, which are no part of the store.
     var roles: [String: Set<RoleName>] = [:]
 
-    private static let catalogue = SyncCatalogue([(SimulatedAdapter.declaration, .login)])
+    private static let catalogue = SyncCatalogue([SimulatedAdapter.declaration])
 
     init(clock: VirtualClock, sabotage: Sabotage?) async throws {
         self.clock = clock

@@ -71,6 +71,11 @@ extension DeclarationCheck {
     /// Keys below `adapters.{name}` that are the host's.
     private static let hostOptions: Set<String> = ["connect", "enabled", "worker"]
 
+    private static func isHostOption(_ names: [Substring]) -> Bool {
+        hostOptions.contains(String(names[0]))
+            || names.count == 3 && names[0] == "entities" && names[2] == "access"
+    }
+
     /// A sentence; nil: nothing is wrong.
     static func problem(_ hello: HelloResponse) -> String? {
         sentence {
@@ -97,7 +102,7 @@ extension DeclarationCheck {
         try require(
             (1...8).contains(names.count) && names.allSatisfy { $0 == "*" || String($0).isXMLName },
             "the path of an option is not one to eight names joined by dots")
-        try require(!Self.hostOptions.contains(String(names[0])), "the option \(option.path) is the gateway's")
+        try require(!Self.isHostOption(names), "the option \(option.path) is the gateway's")
         try option.summary.checkText("the summary of the option \(option.path)")
         let what = "the option \(option.path)"
         if case .value(let shape) = option.valueKind { try check(shape, what) }
@@ -106,7 +111,7 @@ extension DeclarationCheck {
         let isFitting =
             switch option.valueKind {
             case .value(let shape): (try? shape.check(value)) != nil
-            case .access: Access(configurationValue: value) != nil
+            case .access: AccessRights(configurationValue: value) != nil
             case .duration: value.doubleValue.map { $0 > 0 && $0 <= Self.longest / .seconds(1) } ?? false
             case .size: value.int64Value.map { $0 >= 0 } ?? false
             case .textLists: value.arrayValue != nil
@@ -175,6 +180,10 @@ extension DeclarationCheck {
         for name in names where !known.insert(ignoresCase ? name.lowercased() : name).inserted {
             throw DeclarationProblem("two \(what()) \(name)")
         }
+    }
+
+    private func check(_ rights: AccessRights?, _ what: String) throws {
+        for access in [rights?.read, rights?.write, rights?.refresh] { try check(access, what) }
     }
 
     private func check(_ access: Access?, _ what: @autoclosure () -> String) throws {

@@ -118,7 +118,8 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     /// What the adapter offers with a configuration. Throws ``ConfigurationProblem`` where it makes no sense,
     /// ``WorkerRefusal`` for what cannot run as a worker, and ``WorkerEnded``.
     public func describe(_ configuration: AdapterConfiguration) async throws -> WorkerDescription {
-        let message = try await ask(RequestMethod.declare, ["configuration": configuration.message])
+        var message = try await ask(RequestMethod.declare, ["configuration": self.message(of: configuration)])
+        if isOfVersion1 { message = Version1.response(message) }
         let response = try read(DeclareResponse.self, message, of: RequestMethod.declare)
         let name = response.declaration.name
         if let mount = response.shapedErrors.first, !response.answersErrors {
@@ -134,11 +135,17 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         }
         return WorkerDescription(
             declaration: declaration, services: response.services.map(Set.init), samples: response.samples,
-            shapedErrors: Set(response.shapedErrors))
+            shapedErrors: Set(response.shapedErrors), protocolVersion: greeting.protocolVersion)
+    }
+
+    private var isOfVersion1: Bool { greeting.protocolVersion == 1 }
+
+    private func message(of configuration: AdapterConfiguration) -> WireValue {
+        (isOfVersion1 ? Version1.configuration(configuration, options) : configuration).message
     }
 
     func make(_ configuration: AdapterConfiguration, scratch: String?) async throws {
-        var parameters: WireDictionary = ["configuration": configuration.message]
+        var parameters: WireDictionary = ["configuration": message(of: configuration)]
         parameters["scratch"] = scratch?.message
         let response = try await ask(RequestMethod.make, parameters)
         let services = try read(MakeResponse.self, response, of: RequestMethod.make).services

@@ -47,6 +47,8 @@ public struct WorkerDescription: Sendable {
     public let samples: [SampleRecords]
     /// The mounts whose errors it answers in a shape of its own.
     public let shapedErrors: Set<OperationName>
+    /// The version of the protocol that the program speaks.
+    public let protocolVersion: Int
 }
 
 /// An adapter that cannot run as a worker, and why. For operators.

@@ -21,7 +21,9 @@ public struct LastDeclaration: Sendable {
         guard let bytes = try? Data(contentsOf: URL(filePath: path)), bytes.count <= Self.mostBytes,
             let value = try? CBORDecoder.value(of: Array(bytes)), let map = try? MessageMap(value),
             let program = try? map("program", as: String.self),
-            let message = map.members["declaration"], let hasRules = try? map("hasRules", as: Bool.self),
+            let version = try? map("protocol", default: 1), let written = map.members["declaration"],
+            case let message = version == 1 ? Version1.declaration(written) : written,
+            let hasRules = try? map("hasRules", as: Bool.self),
             let declaration = try? AdapterDeclaration(message: message, rules: hasRules ? RefusingRules() : nil),
             // What an earlier version of the host took may be too much for this one.
             DeclarationCheck.problem(declaration) == nil
@@ -33,7 +35,8 @@ public struct LastDeclaration: Sendable {
     public func write(to path: String) throws {
         var encoder = CBOREncoder()
         let value: WireValue = [
-            "program": program.message, "hasRules": (declaration.rules != nil).message,
+            "protocol": AdapterProtocolVersion.current.message, "program": program.message,
+            "hasRules": (declaration.rules != nil).message,
             "declaration": declaration.message,
         ]
         try encoder.append(value)

@@ -19,6 +19,8 @@ public final class WorkerAdapter: RuleAnswering {
     private let folder: String
     private let log: Log
     private let shapedErrors: Set<OperationName>
+    /// The version of the protocol that its program speaks, as far as that is known.
+    public let protocolVersion: Int?
     /// As the declaration names them; the operations of the session that there is do the work.
     public let serviceOperations: [any ServiceOperations]
 
@@ -28,6 +30,7 @@ public final class WorkerAdapter: RuleAnswering {
     ///   - serviceOperations: the names of each of the adapter's ``ServiceOperations``, in their order.
     ///   - samples: records to show the adapter with, as it declares them.
     ///   - shapedErrors: the mounts whose errors it answers in a shape of its own.
+    ///   - protocolVersion: the version of the protocol that its program speaks; nil: not known.
     ///   - crashFile: where the last crash reports are kept, not in the program's own folder; nil: in memory.
     ///   - kept: where the declaration is kept once the program has started (``LastDeclaration``), not in the program's own
     ///     folder, and what it is found by; nil: nowhere.
@@ -35,7 +38,8 @@ public final class WorkerAdapter: RuleAnswering {
     public init(
         _ program: WorkerProgram, connector: any WorkerConnecting, declaration: AdapterDeclaration,
         serviceOperations: [Set<String>] = [], samples: [SampleRecords] = [],
-        shapedErrors: Set<OperationName> = [], limits: SupervisionLimits = SupervisionLimits(),
+        shapedErrors: Set<OperationName> = [], protocolVersion: Int? = nil,
+        limits: SupervisionLimits = SupervisionLimits(),
         callLimits: CallLimits = CallLimits(), crashFile: String?, kept: (file: String, program: String)? = nil,
         clock: any WallClock, log: Log
     ) {
@@ -48,6 +52,7 @@ public final class WorkerAdapter: RuleAnswering {
         }
         (folder, self.log) = (program.folder, log)
         self.shapedErrors = shapedErrors
+        self.protocolVersion = protocolVersion
         reports = CrashReports(path: crashFile)
         supervisor = WorkerSupervisor(
             program, connector: connector, calls: calls, limits: limits, crashes: reports, clock: clock, log: log)

@@ -60,7 +60,9 @@ struct Check: AsyncParsableCommand {
 
     func run() async throws {
         let plan = try await options.plan()
-        for warning in plan.warnings { FileHandle.standardError.write(Data("warning: \(warning)\n".utf8)) }
+        for warning in plan.warnings + plan.openWrites {
+            FileHandle.standardError.write(Data("warning: \(warning)\n".utf8))
+        }
         for remark in plan.remarks { FileHandle.standardError.write(Data("note: \(remark)\n".utf8)) }
         try await Self.install(plan)
         let adapters = plan.adapters.map(\.declaration.name.text).joined(separator: ", ")

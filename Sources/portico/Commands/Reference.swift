@@ -56,7 +56,7 @@ extension ConfigurationKind {
         case .duration: "duration: `250ms`, `30s`, `15m`, `8h`, `30d`"
         case .size: "size: `512`, `64KiB`, `1MiB`"
         case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")
-        case .access: "`public-read`, `public`, `login`, `{roles: […]}`"
+        case .access: "`login`, `public-read`, `public`, `{roles: […]}`, `{read: …, write: …}`"
         case .secret(let allowsPlain): (allowsPlain ? "text, " : "") + "`{env: NAME}`, `{file: PATH}`"
         case .list(let item): "list of \(item.words)"
         case .oneOrMore(let item): "\(item.words) or a list of it"

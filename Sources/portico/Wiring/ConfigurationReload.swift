@@ -328,7 +328,7 @@ extension HostPlan {
     }
 
     private var catalogue: SyncCatalogue {
-        SyncCatalogue(adapters.map { ($0.declaration, $0.access ?? $0.declaration.access) })
+        SyncCatalogue(adapters.map(\.declaration))
     }
 
     /// Collections that are not declared any more.

@@ -265,7 +265,7 @@ struct HostAssembly: Sendable {
             func isNamed(_ served: ServedAdapter) -> Bool { served.declaration.name == planned.declaration.name }
             if let served = fresh.first(where: isNamed) { return served }
             return old.adapters.first(where: isNamed).map {
-                ServedAdapter($0, declaration: planned.declaration, access: planned.access)
+                ServedAdapter($0, declaration: planned.declaration)
             }
         }
         if plan.hasWritableMirror {
@@ -336,7 +336,7 @@ extension ServedAdapter {
     ) {
         planned.workerLog?.use(Log.sink(logger, label: planned.declaration.name.text))
         self.init(
-            declaration: planned.declaration, adapter: planned.adapter, access: planned.access, limits: limits,
+            declaration: planned.declaration, adapter: planned.adapter, limits: limits,
             mirroring: mirroring, log: Log(logger, label: planned.declaration.name.text))
     }
 }

@@ -19,9 +19,8 @@ import XMLUsers
 struct HostPlan {
     struct PlannedAdapter {
         let adapter: any Adapter
+        /// With what the configuration says of its rights.
         private(set) var declaration: AdapterDeclaration
-        /// As configured; nil: the declaration's.
-        let access: Access?
         /// The systems that its options name.
         let upstreams: Set<UpstreamName>
         /// The one of its option `upstream`.
@@ -34,6 +33,8 @@ struct HostPlan {
         let program: AdapterProgram?
         /// Of its program: what the configuration names below the folders that it reads.
         let closed: [(named: GatewayFiles.Named, folder: String)]
+        /// The version of the adapter protocol that its program speaks; nil: it is no program, or left out.
+        let protocolVersion: Int?
         /// Whether its program is left out: the adapter stands for it.
         let isAbsent: Bool
 
@@ -63,6 +64,8 @@ struct HostPlan {
     private(set) var warnings: [String]
     /// What `portico check` says besides.
     let remarks: [String]
+    /// Names what every caller with a login may write: `portico check` warns of it.
+    var openWrites: [String] { adapters.compactMap(\.warningOfOpenWrites) }
 
     /// `known`: the plugins that were asked already. `packages`: the adapters that are installed;
     /// nil: those of the data directory. `toleratesUnknown`: keys of adapters that are not there, and options of installed ones that
@@ -164,12 +167,12 @@ struct HostPlan {
         let files = files.naming(
             NamedPath.all(
                 in: root, reference: reference, environment: environment, overrides: overrides, secrets: secrets))
+        remarks = modules.flatMap { $0.connection?.remarks.map(\.description) ?? [] }
         warnings =
             resolved.warnings.map(\.description)
             + coded.compactMap { adapter in
                 adapter.absence.map { "the adapter \(adapter.name) is not served: \($0)" }
             } + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
-        remarks = modules.flatMap { $0.connection?.remarks.map(\.description) ?? [] }
         try SettingChecks(resolved).check()
         let settings = try HostSettings(resolved, directory: directory, data: files.data)
         try Self.checkLogModules(settings, resolved, of: modules)
@@ -178,6 +181,7 @@ struct HostPlan {
         let planned = try Self.plan(
             modules, resolved, settings.upstreams, directory: directory, files, isStart: isStart)
         adapters = try Self.atPathsOfTheirOwn(planned, settings.gateway, isStart: isStart)
+        warnings += adapters.compactMap { $0.warningOfVersion1 }
         warnings += adapters.filter { $0.absent == nil }.compactMap { planned in
             guard resolved["adapters.\(planned.declaration.name).worker.sandbox"]?.text == "off" else { return nil }
             return "the program of the adapter \(planned.declaration.name) is not restricted: worker.sandbox is off"
@@ -310,13 +314,14 @@ struct HostPlan {
             if let problem = declaration.mirrorProblems.first {
                 throw CommandError("The adapter \(module.name) cannot be served: \(problem).")
             }
+            let rights = GivenRights(of: module, resolved)
+            let granted = try rights.granted(to: declaration.keepingRowsOfCallers(of: ofCallers))
             return PlannedAdapter(
                 adapter: try module.make(configuration, worker),
-                declaration: try declaration.keepingRowsOfCallers(
-                    of: ofCallers),
-                access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"],
+                declaration: granted, upstreams: Set(named.values), upstream: named["upstream"],
                 connectionText: module.connectionText, workerLog: module.workerLog,
                 program: module.program, closed: module.program?.named(by: worker) ?? [],
+                protocolVersion: try module.described?.description(with: configuration, worker).protocolVersion,
                 isAbsent: module.absence != nil)
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
@@ -360,6 +365,11 @@ struct HostPlan {
         return named
     }
 
+    /// Whether names below an adapter's are `entities.{entity}.access`, which is the host's.
+    static func isRightOfEntity(_ names: [String]) -> Bool {
+        names.count == 3 && names[0] == "entities" && names[2] == "access"
+    }
+
     /// The adapter's own options as nested dictionaries.
     private static func options(
         of module: ConfigurableAdapter, _ resolved: ResolvedConfiguration
@@ -367,7 +377,9 @@ struct HostPlan {
         var options = WireDictionary()
         let path = "adapters.\(module.name)"
         for (names, value) in resolved.settings(below: path)
-        where names != ["enabled"] && !(module.program != nil && WorkerSettings.paths.contains(names)) {
+        where names != ["enabled"] && !isRightOfEntity(names)
+            && !(module.program != nil && WorkerSettings.paths.contains(names))
+        {
             options.set(value.wireValue, at: names[...])
         }
         // Something that has nothing but its name has all defaults.

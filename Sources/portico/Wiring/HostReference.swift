@@ -379,14 +379,22 @@ enum HostReference {
     ).reloading
 
     /// The feeds' adapter decides by it itself, with the accesses of single feeds.
-    private static func access(_ name: AdapterName) -> ConfigurationKey {
-        ConfigurationKey("adapters.\(name).access", .access, "Who may call it.").reloading
+    private static func access(_ name: AdapterName) -> [ConfigurationKey] {
+        [
+            ConfigurationKey(
+                "adapters.\(name).access", .access,
+                "Who may read and write, and who may ask for a refresh (docs/identity.md)."
+            ).reloading,
+            ConfigurationKey(
+                "adapters.\(name).entities.*.access", .access, "Who may read and write the records of one entity."
+            ).reloading,
+        ]
     }
 
     private static func adapterKeys(_ module: ConfigurableAdapter) -> [ConfigurationKey] {
         let name = module.name
         return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.").reloading]
-            + [access(name)] + (module.program == nil ? [] : WorkerSettings.keys(of: name.text))
+            + access(name) + (module.program == nil ? [] : WorkerSettings.keys(of: name.text))
             + module.options.map {
                 let key = ConfigurationKey(
                     "adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)

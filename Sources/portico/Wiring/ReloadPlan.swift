@@ -2,6 +2,7 @@ import AdapterKit
 import Gateway
 import HostConfiguration
 import Identity
+import ODataAdapter
 import PlistFeeds
 import Upstream
 
@@ -38,7 +39,7 @@ struct ReloadPlan: Sendable {
         keepsSync =
             old.settings.gateway.sync == new.settings.gateway.sync && old.adapters.count == new.adapters.count
             && zip(old.adapters, new.adapters).allSatisfy {
-                $0.access == $1.access && $0.declaration == $1.declaration
+                $0.declaration == $1.declaration
             }
         let obstacles = Obstacles(old: old, new: new, membership: membership)
         obstacle = renewed.compactMap { obstacles.ofAdded($0) }.first
@@ -122,14 +123,15 @@ extension ConfigurationChange {
         return AdapterName(String(names[1]))
     }
 
-    /// The adapter whose options it changes; nil for everything else. Access is one for the adapter of feeds alone: it is
-    /// the default of each feed's.
+    /// The adapter whose options it changes; nil for everything else. Access is one for the adapters alone that decide by it
+    /// themselves: it is the default of each feed's and service's.
     fileprivate var optionOwner: AdapterName? {
         let option = names.dropFirst(2)
-        guard !option.isEmpty, option != ["enabled"], option != ["access"] || adapter == PlistFeedsModule.name else {
-            return nil
+        guard !option.isEmpty, option != ["enabled"] else { return nil }
+        if option == ["access"] {
+            return adapter == PlistFeedsModule.name || adapter == ODataModule.name ? adapter : nil
         }
-        return adapter
+        return HostPlan.isRightOfEntity(Array(option.map(String.init))) ? nil : adapter
     }
 
     fileprivate var provider: ProviderName? {

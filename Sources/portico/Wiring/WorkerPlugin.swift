@@ -64,7 +64,8 @@ struct WorkerPlugin: Sendable {
                 log.writeEvent($0)
             },
             declaration: description.declaration, serviceOperations: description.services,
-            samples: description.samples, shapedErrors: description.shapedErrors, limits: settings.supervision,
+            samples: description.samples, shapedErrors: description.shapedErrors,
+            protocolVersion: description.protocolVersion, limits: settings.supervision,
             callLimits: settings.calls,
             crashFile: folders.crashes(of: name), kept: (folders.declaration(of: name), source),
             clock: SystemClock(), log: Log { log.write($0) })

@@ -11,7 +11,7 @@ extension WorkerAdapter: ProcessAdapter {
         return AdapterProcessReport(
             state: report.state, reason: report.reason, isServing: report.isServing, process: report.process,
             launched: report.launched, restarts: report.restarts, crashes: report.crashes,
-            callsUnderWay: counts.inFlight, callsWaiting: counts.queued)
+            callsUnderWay: counts.inFlight, callsWaiting: counts.queued, protocolVersion: protocolVersion)
     }
 
     public var processUsage: AdapterProcessUsage {

@@ -22,7 +22,7 @@ extension AdapterCommands {
         @Option(help: "The adapter's name.") var name: String?
         @Option(help: "The path of the program within the folder.") var entry: String?
         @Option(name: .customLong("protocol"), help: "The version of the adapter protocol that the program speaks.")
-        var protocolVersion = 1
+        var protocolVersion = AdapterManifest.currentProtocol
         @Option(name: .customLong("sign"), help: "The file with the private key.") var key: String?
         @Option(name: .customLong("into"), help: "The folder in which the package is written.") var output = "."
 

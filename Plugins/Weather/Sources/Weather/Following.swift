@@ -21,7 +21,9 @@ enum Following: String, CaseIterable {
                     "FollowedRegion",
                     members: [
                         Member("region", .string, isRequired: true), Member("isFollowed", .bool, isRequired: true),
-                    ])))
+                    ])),
+            // It changes a list that callers do not write, so it says itself who may.
+            access: .login)
     }
 
     /// `records` are the adapter's own: the caller cannot see a region before following it.

@@ -1,12 +1,12 @@
-/// Who may call at all, before any row rule is asked.
-public enum Access: Sendable, Equatable {
-    /// Reading without a login, writing with one.
-    case publicRead
-    /// Reading and writing without a login.
+/// Who may do something at all, before any row rule is asked.
+public enum Access: Sendable, Hashable {
+    /// No caller.
+    case nobody
+    /// Every caller, without a login.
     case `public`
-    /// Reading and writing with a login.
+    /// Every caller with a login.
     case login
-    /// A login with at least one of these roles.
+    /// A login with at least one of these roles; none: no caller.
     case roles(Set<RoleName>)
 }
 
@@ -25,41 +25,45 @@ extension Access {
         case allowed
         /// The caller has to sign in first.
         case loginRequired
-        /// The caller is signed in and lacks the roles.
+        /// The caller is signed in and lacks the roles, or no caller is let in.
         case denied
     }
 
-    /// Whether a principal may make calls of this effect.
-    public func decision(for principal: Principal, effect: Effect) -> Decision {
+    /// Whether a principal is among them.
+    public func decision(for principal: Principal) -> Decision {
+        if self == .public { return .allowed }
+        if principal.isAnonymous { return .loginRequired }
         switch self {
-        case .public: return .allowed
-        case .publicRead where effect == .reads: return .allowed
-        case .publicRead, .login: return principal.isAnonymous ? .loginRequired : .allowed
-        case .roles(let roles):
-            if principal.isAnonymous { return .loginRequired }
-            return roles.isDisjoint(with: principal.roles) ? .denied : .allowed
+        case .nobody: return .denied
+        case .public, .login: return .allowed
+        case .roles(let roles): return roles.isDisjoint(with: principal.roles) ? .denied : .allowed
         }
     }
-}
 
-extension Access {
-    /// Throws `auth.required` or `access.denied` unless the principal may call.
-    public func authorize(_ principal: Principal, effect: Effect) throws(PorticoError) {
-        switch decision(for: principal, effect: effect) {
+    /// Throws `auth.required` or `access.denied` unless the principal is among them.
+    public func authorize(_ principal: Principal) throws(PorticoError) {
+        switch decision(for: principal) {
         case .allowed: return
         case .loginRequired: throw PorticoError(.loginRequired, "This needs a login.")
         case .denied: throw PorticoError(.accessDenied, "You may not do this.")
         }
     }
+
+    /// Whether it lets no caller in.
+    public var isNobody: Bool { self == .nobody || self == .roles([]) }
+
+    /// Whether it lets every caller in that is signed in.
+    public var isEverySignedIn: Bool { self == .public || self == .login }
 }
 
 extension Access {
-    /// As the configuration writes it: `public-read`, `public`, `login`, or `{roles: [names]}`.
+    /// As the configuration writes it: `none`, `public`, `login`, or `{roles: [names]}`.
     public var configurationValue: WireValue {
         switch self {
-        case .publicRead: "public-read"
+        case .nobody: "none"
         case .public: "public"
         case .login: "login"
+        case .roles(let roles) where roles.isEmpty: "none"
         case .roles(let roles): ["roles": .array(roles.sorted().map { .string($0.text) })]
         }
     }
@@ -67,7 +71,7 @@ extension Access {
     /// Nil for anything that ``configurationValue`` does not give.
     public init?(configurationValue value: WireValue) {
         switch value {
-        case .string("public-read"): self = .publicRead
+        case .string("none"): self = .nobody
         case .string("public"): self = .public
         case .string("login"): self = .login
         case .dictionary(let members):
@@ -76,6 +80,17 @@ extension Access {
             guard roles.count == names.count, !roles.isEmpty else { return nil }
             self = .roles(Set(roles))
         default: return nil
+        }
+    }
+
+    /// As an operator writes it on one line: `none`, `public`, `login`, `{roles: [admin]}`.
+    public var text: String {
+        switch self {
+        case .nobody: "none"
+        case .public: "public"
+        case .login: "login"
+        case .roles(let roles) where roles.isEmpty: "none"
+        case .roles(let roles): "{roles: [\(roles.sorted().map(\.text).joined(separator: ", "))]}"
         }
     }
 }

@@ -8,8 +8,8 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let summary: String
     /// The version of the adapter's contract, for descriptions.
     public let version: String
-    /// Used where the configuration names no `access`.
-    public let access: Access
+    /// Who may read and write, where the configuration does not say, and an entity or operation has no rights of its own.
+    public let access: AccessRights
     /// The kinds of records that the adapter keeps.
     public let entities: [Entity]
     /// The operations that can be called.
@@ -28,7 +28,7 @@ public struct AdapterDeclaration: Sendable, Equatable {
 
     /// Creates an adapter declaration with these values.
     public init(
-        name: AdapterName, title: String, summary: String, version: String, access: Access = .login,
+        name: AdapterName, title: String, summary: String, version: String, access: AccessRights = AccessRights(),
         entities: [Entity] = [], operations: [Operation] = [], mounts: [HTTPMount] = [], liveFeeds: [LiveFeed] = [],
         mirrors: [MirrorSource] = [], rules: (any RecordRules)? = nil, soapServices: [SOAPService] = []
     ) {
@@ -38,7 +38,9 @@ public struct AdapterDeclaration: Sendable, Equatable {
         self.version = version
         self.access = access
         let onlyRead = Set(mirrors.lazy.filter { $0.writing == .none }.map(\.entity))
-        self.entities = entities.map { onlyRead.contains($0.name) ? $0.writable(by: .roles([])) : $0 }
+        self.entities = entities.map {
+            onlyRead.contains($0.name) ? $0.with(readers: $0.readers, writers: .nobody) : $0
+        }
         self.operations = operations
         self.mounts = mounts
         self.soapServices = soapServices

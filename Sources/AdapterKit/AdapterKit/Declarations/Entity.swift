@@ -26,9 +26,10 @@ public struct Entity: Sendable, Equatable {
     public let parents: [ParentReference]
     /// Which rows a principal may read and write.
     public let rows: RowRules
-    /// Who may read at all; nil: every caller that the adapter's access lets read.
+    /// Who may read at all; nil: whom the adapter's access lets read.
     public let readers: Access?
-    /// Who may write at all; nil: every caller that the adapter's access lets write.
+    /// Who may write at all; nil: whom the adapter's access lets write, and where that does not say, every caller with a
+    /// login if the write rule binds rows to callers (``RowRule/bindsRowsToCallers``), otherwise no caller.
     public let writers: Access?
     /// How conflicting changes of devices are settled.
     public let conflictPolicy: ConflictPolicy
@@ -58,8 +59,8 @@ public struct Entity: Sendable, Equatable {
         self.exposure = exposure
     }
 
-    /// The same entity, written by these callers alone.
-    func writable(by writers: Access) -> Entity {
+    /// The same entity for these callers.
+    func with(readers: Access?, writers: Access?) -> Entity {
         Entity(
             name, summary: summary, key: key, fields: fields, indexes: indexes, searchFields: searchFields,
             attachments: attachments, historyFields: historyFields, parents: parents, rows: rows, readers: readers,

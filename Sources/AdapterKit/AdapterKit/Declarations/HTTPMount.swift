@@ -23,9 +23,9 @@ public struct HTTPMount: Sendable, Equatable {
     /// Who decides whether a caller is let in. With ``OperationAuthorization/byOperation`` the gateway lets every caller in, and
     /// the adapter refuses in its contract's shape.
     public let authorization: OperationAuthorization
-    /// In addition to the adapter's access; nil: that alone. Where the adapter decides, it is for descriptions; nil then: it
-    /// differs from request to request.
-    public let access: Access?
+    /// Who may read, in addition to the adapter's access; and who may write, instead of the adapter's. Where the adapter
+    /// decides, it is for descriptions; what is nil then differs from request to request.
+    public let access: AccessRights?
     /// The largest body that is taken, in bytes; nil: the gateway's.
     public let bodyLimit: Int?
     /// Whether the adapter itself finds out how old the mirrored rows of each answer are (``MountRequest/ages``), and says
@@ -36,7 +36,7 @@ public struct HTTPMount: Sendable, Equatable {
     public init(
         _ name: OperationName, summary: String, path: PathTemplate, methods: [String], readingPosts: [String] = [],
         requiresToken: Bool = false, mediaType: String = "application/json",
-        authorization: OperationAuthorization = .byAccess, access: Access? = nil, bodyLimit: Int? = nil,
+        authorization: OperationAuthorization = .byAccess, access: AccessRights? = nil, bodyLimit: Int? = nil,
         tellsAge: Bool = false
     ) {
         self.name = name

@@ -18,14 +18,15 @@ public struct Operation: Sendable, Equatable {
     public let documentType: String?
     /// Who decides whether a caller may call.
     public let authorization: OperationAuthorization
-    /// In addition to the adapter's access; nil: that alone.
+    /// Who may call, of those that the adapter's access lets read. Nil: for an operation that reads, all of those; for one that
+    /// writes, whom the adapter's access lets write, and where that does not say, whom all of ``entities`` let write.
     public let access: Access?
     /// How long it may take; nil: the gateway's request deadline.
     public let deadline: Duration?
     /// How long a result may be cached.
     public let caching: CacheLifetime
-    /// The entities whose records its answers are made of, as far as those are mirrors: what an answer says of its age.
-    /// Nil: all of the adapter's.
+    /// The entities whose records its answers are made of, as far as those are mirrors: what an answer says of its age. And those
+    /// that it writes. Nil: all of the adapter's.
     public let entities: [EntityName]?
     /// The parameter of its paths that names the one entity of ``entities`` that an answer is made of, as far as that is a
     /// mirror; a value that names none: the answer is made of no mirror. Nil: an answer is made of all of them.
@@ -71,7 +72,7 @@ public enum OperationAuthorization: Sendable, Equatable {
     /// The adapter's access, and the operation's or mount's own where it has one, before the operation is asked.
     case byAccess
     /// The operation or mount, by what it is asked for: every caller gets as far as the adapter, which throws `auth.required` or
-    /// `access.denied` (``Access/admit(_:effect:)``). Its decision depends on whether the caller is anonymous and on the
+    /// `access.denied` (``Access/authorize(_:)``). Its decision depends on whether the caller is anonymous and on the
     /// roles alone, so that an answer may be kept for callers of the same roles.
     case byOperation
 }

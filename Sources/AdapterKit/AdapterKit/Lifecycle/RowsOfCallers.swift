@@ -78,6 +78,6 @@ extension Entity {
                     rows.read, .owner(CallerRowField.caller),
                     .attributeEquals(CallerRowField.roles, attribute: Principal.roleListAttribute),
                 ]), write: .nobody), readers: readers,
-            writers: .roles([]), conflictPolicy: .reject, exposure: exposure)
+            writers: .nobody, conflictPolicy: .reject, exposure: exposure)
     }
 }

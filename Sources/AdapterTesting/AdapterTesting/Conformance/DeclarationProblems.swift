@@ -56,7 +56,7 @@ struct DeclarationProblems {
         case .textLists:
             return DefaultProblem.of(option.defaultValue, .list(of: .list(of: .string)), "the option \(option.path)")
         case .access:
-            guard let value = option.defaultValue, Access(configurationValue: value) == nil else { return [] }
+            guard let value = option.defaultValue, AccessRights(configurationValue: value) == nil else { return [] }
             return ["the default of the option \(option.path) is no access"]
         case .duration:
             guard let value = option.defaultValue else { return [] }

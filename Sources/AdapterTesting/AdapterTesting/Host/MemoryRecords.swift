@@ -35,6 +35,11 @@ public final class MemoryRecords: Sendable {
         View(records: self, viewer: .principal(principal))
     }
 
+    /// The same, where each entity says who may write it at all.
+    func seen(by principal: Principal, writing declaration: AdapterDeclaration) -> any RecordStore {
+        View(records: self, viewer: .principal(principal), writers: (principal, declaration))
+    }
+
     /// The position of the last change; a call that changes nothing leaves it as it is.
     public var position: Revision { tables.withLock { $0.position } }
 
@@ -56,6 +61,7 @@ extension MemoryRecords {
     private struct View: RecordStore {
         let records: MemoryRecords
         let viewer: Viewer
+        var writers: (principal: Principal, declaration: AdapterDeclaration)?
 
         func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
             try records.tables.withLock { try $0.record(id, in: entity, seenBy: viewer) }
@@ -70,6 +76,11 @@ extension MemoryRecords {
         }
 
         func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
+            if let (principal, declaration) = writers {
+                for entity in changes.compactMap({ declaration.entity($0.entity) }) {
+                    try declaration.writers(of: entity).authorize(principal)
+                }
+            }
             let now = records.clock.now()
             return try records.tables.withLock { tables in
                 var changed = tables

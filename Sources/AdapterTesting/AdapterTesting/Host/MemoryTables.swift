@@ -40,7 +40,7 @@ struct MemoryTables {
     private func readable(_ entity: EntityName, by viewer: Viewer) throws -> Table {
         let table = try table(entity)
         if case .principal(let principal) = viewer, let readers = table.entity.readers {
-            try readers.authorize(principal, effect: .reads)
+            try readers.authorize(principal)
         }
         return table
     }
@@ -201,7 +201,7 @@ extension MemoryTables {
 
     private func admit(_ viewer: Viewer, to entity: Entity) throws {
         guard case .principal(let principal) = viewer, let writers = entity.writers else { return }
-        try writers.authorize(principal, effect: .writes)
+        try writers.authorize(principal)
     }
 
     /// The record that is there and may be changed: one that the caller cannot see is reported as not there.

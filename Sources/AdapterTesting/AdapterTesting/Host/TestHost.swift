@@ -9,7 +9,6 @@ public struct TestHost: Sendable {
     public let adapter: any Adapter
     public let records: MemoryRecords
     public let clock: SettableClock
-    private let access: Access
     private let accounts: MemoryAccounts
     private let upstream: (any Upstream)?
     private let services: Services
@@ -28,17 +27,17 @@ public struct TestHost: Sendable {
     /// `metrics` get what the adapter writes and counts.
     public init(
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration = AdapterConfiguration(),
-        access: Access? = nil, withSamples: Bool = false, accounts: [String] = ["someone"],
+        access: AccessRights? = nil, withSamples: Bool = false, accounts: [String] = ["someone"],
         upstream: (any Upstream)? = nil, live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
         changeFeed: any ChangeFeed = NoChangeFeed(), clock: SettableClock = SettableClock(),
         log: Log = .discarding, metrics: AdapterMetrics = .discarding
     ) async throws {
         let adapter = try module.make(configuration)
-        let declaration = try module.declare(configuration)
+        let declaration = try module.declare(configuration).granting(access ?? AccessRights())
         let records = try MemoryRecords(declaration, clock: clock)
         if withSamples { try await records.load(adapter.sampleRecords()) }
         try await self.init(
-            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), upstream,
+            adapter, declaration, records, MemoryAccounts(accounts), upstream,
             Services(live: live, push: push, changeFeed: changeFeed), clock, log, metrics)
     }
 
@@ -48,19 +47,18 @@ public struct TestHost: Sendable {
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration, faults: RecordFaults? = nil
     ) async throws -> TestHost {
         try await TestHost(
-            module.make(configuration), declaration, access, records.copy(), accounts, upstream, services,
+            module.make(configuration), declaration, records.copy(), accounts, upstream, services,
             clock, .discarding, .discarding, faults)
     }
 
     private init(
-        _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ access: Access, _ records: MemoryRecords,
+        _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ records: MemoryRecords,
         _ accounts: MemoryAccounts, _ upstream: (any Upstream)?, _ services: Services,
         _ clock: SettableClock, _ log: Log, _ metrics: AdapterMetrics, _ faults: RecordFaults? = nil
     ) async throws {
         self.faults = faults
         self.adapter = adapter
         self.declaration = declaration
-        self.access = access
         self.records = records
         self.accounts = accounts
         self.upstream = upstream
@@ -136,15 +134,18 @@ public struct TestHost: Sendable {
 
     private func admit(_ caller: Principal, to operation: Operation) throws {
         guard operation.audience == .callers else { return }
-        if operation.authorization == .byAccess { try access.authorize(caller, effect: operation.effect) }
-        try operation.access?.authorize(caller, effect: operation.effect)
+        for access in declaration.callers(of: operation) { try access.authorize(caller) }
     }
 
     private func call(_ operation: Operation, _ input: WireDictionary, _ caller: Principal) -> Call {
-        Call(
+        let isBound = operation.audience == .callers && operation.access == nil
+        return Call(
             operation: operation.name, input: input, caller: caller, requestID: "test",
             deadline: .now + (operation.deadline ?? .seconds(30)),
-            records: Self.meeting(faults, records.seen(by: caller)), log: .discarding)
+            records: Self.meeting(
+                faults,
+                isBound ? records.seen(by: caller, writing: declaration) : records.seen(by: caller)),
+            log: .discarding)
     }
 }
 

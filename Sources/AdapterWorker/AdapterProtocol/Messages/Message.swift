@@ -103,8 +103,10 @@ extension MessageMap {
 
 /// The version of the protocol, and what it calls things.
 public enum AdapterProtocolVersion {
-    /// The versions that this side speaks, the one that it prefers first.
-    public static let spoken = [1]
+    /// The version of programs that are built with this package.
+    public static let current = 2
+    /// The versions that the host speaks, the one that it prefers first.
+    public static let spoken = [current, 1]
 }
 
 extension AdapterProtocolVersion {

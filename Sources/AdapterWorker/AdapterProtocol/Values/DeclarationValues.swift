@@ -17,7 +17,7 @@ extension AdapterDeclaration: MessageValue {
         let map = try MessageMap(message)
         self.init(
             name: try map("name"), title: try map("title"), summary: try map("summary"), version: try map("version"),
-            access: try map("access", default: .login), entities: try map("entities", default: []),
+            access: try map("access", default: AccessRights()), entities: try map("entities", default: []),
             operations: try map("operations", default: []), mounts: try map("mounts", default: []),
             liveFeeds: try map("liveFeeds", default: []), mirrors: try map("mirrors", default: []), rules: rules,
             soapServices: try map("soapServices", default: []))
@@ -26,20 +26,24 @@ extension AdapterDeclaration: MessageValue {
 
 /// As the configuration writes it.
 extension Access: MessageValue {
+    public var message: WireValue { configurationValue }
+
+    public init(message: WireValue) throws {
+        guard let access = Access(configurationValue: message) else { throw MessageError("this is no access") }
+        self = access
+    }
+}
+
+/// The rights that are given, without the short forms of the configuration.
+extension AccessRights: MessageValue {
     public var message: WireValue {
-        // A set of no roles lets no caller in; the configuration cannot write it.
-        if case .roles(let roles) = self, roles.isEmpty { return ["roles": []] }
-        return configurationValue
+        .map(("read", read?.message), ("write", write?.message), ("refresh", refresh?.message))
     }
 
     public init(message: WireValue) throws {
-        if case .dictionary(let members) = message, members.count == 1, members["roles"] == .array([]) {
-            self = .roles([])
-        } else if let access = Access(configurationValue: message) {
-            self = access
-        } else {
-            throw MessageError("this is no access")
-        }
+        let map = try MessageMap(message)
+        self.init(
+            read: try map.optional("read"), write: try map.optional("write"), refresh: try map.optional("refresh"))
     }
 }
 

@@ -11,7 +11,7 @@ struct ServiceConfiguration: Sendable {
     let name: String
     /// Its name on SAP's paths; nil where it has none.
     let sapName: String?
-    let access: Access
+    let rights: ServiceRights
     let pageSize: Int
     let limits: ServiceLimits
     let tables: ServiceTables
@@ -25,13 +25,19 @@ struct ServiceConfiguration: Sendable {
 
     var model: EntityDataModel { tables.model }
 
+    /// Who may read its documents and call its operations.
+    var access: AccessRights { rights.service }
+
     /// Whose records can be searched.
     var searched: Set<EntityName> { Set(entities.filter { !$0.searchFields.isEmpty }.map(\.name)) }
+
+    /// The sets that no caller may write.
+    var closedSets: Set<String> { Set(tables.sources.filter { rights[$0].write?.isNobody ?? true }) }
 
     /// In the order of their names. Throws ``ConfigurationProblem``.
     static func all(_ configuration: AdapterConfiguration) throws -> [ServiceConfiguration] {
         let services = configuration["services"]?.dictionaryValue ?? [:]
-        let standard = configuration["access"].flatMap { Access(configurationValue: $0) } ?? .login
+        let standard = configuration["access"].flatMap { AccessRights(configurationValue: $0) } ?? .login
         let limits = ServiceLimits(configuration["limits"]?.dictionaryValue ?? [:])
         let all = try services.map { entry in
             try ServiceConfiguration(
@@ -54,7 +60,9 @@ struct ServiceConfiguration: Sendable {
         }
     }
 
-    private init(_ name: String, _ values: WireDictionary, standard: Access, limits: ServiceLimits, directory: String)
+    private init(
+        _ name: String, _ values: WireDictionary, standard: AccessRights, limits: ServiceLimits, directory: String
+    )
         throws
     {
         guard PathTemplate("/\(name)") != nil, EntityName(name) != nil, name.utf8.count <= 24 else {
@@ -66,7 +74,6 @@ struct ServiceConfiguration: Sendable {
         }
         self.name = name
         self.limits = limits
-        access = values["access"].flatMap { Access(configurationValue: $0) } ?? standard
         pageSize = values["pageSize"]?.int64Value.map { Int($0) } ?? Self.standardPageSize
         samples = values["samples"]?.int64Value.map { Int($0) } ?? Self.standardSamples
         seed = values["seed"]?.stringValue.map { Self.path($0, directory) }
@@ -77,10 +84,11 @@ struct ServiceConfiguration: Sendable {
             throw ConfigurationProblem("services.\(name).model", "\(file): \(problem)")
         }
         sapName = try Self.sapName(values["sapName"]?.stringValue, tables.model, name)
+        rights = try ServiceRights(name, values, tables, standard: standard)
         for key in ["search", "unique", "discriminators"] { try Self.checkNames(values[key], key, name, tables) }
         if let seed { try Self.checkSeed(seed, name, tables) }
         discriminators = Self.pairs(values["discriminators"]).mapValues { $0.first ?? "" }
-        entities = try Self.entities(name, values, tables, access)
+        entities = try Self.entities(name, values, tables, rights)
     }
 
     /// The default is the model's namespace, if it is valid in a path.
@@ -94,10 +102,10 @@ struct ServiceConfiguration: Sendable {
     }
 
     private static func entities(
-        _ name: String, _ values: WireDictionary, _ tables: ServiceTables, _ access: Access
+        _ name: String, _ values: WireDictionary, _ tables: ServiceTables, _ rights: ServiceRights
     ) throws -> [Entity] {
         let entities = tables.entities(
-            rows: access.rows, readers: access, writers: access, policy: policy(values["conflicts"]?.stringValue),
+            rights: { rights[$0] }, policy: policy(values["conflicts"]?.stringValue),
             searched: pairs(values["search"]), unique: pairs(values["unique"]),
             indexes: try indexes(name, values["indexes"], tables))
         for entity in entities {
@@ -180,19 +188,7 @@ struct ServiceConfiguration: Sendable {
 }
 
 extension ServiceConfiguration {
-    /// What all services together allow: each narrows it by its records' rules.
-    static func widestAccess(_ services: [ServiceConfiguration]) -> Access {
-        let order: [(Access) -> Bool] = [{ $0 == .public }, { $0 == .publicRead }, { $0 == .login }]
-        for isIt in order {
-            if let found = services.map(\.access).first(where: isIt) { return found }
-        }
-        let roles = services.map(\.access).reduce(into: Set<RoleName>()) { roles, access in
-            if case .roles(let some) = access { roles.formUnion(some) }
-        }
-        return roles.isEmpty ? .login : .roles(roles)
-    }
-
-    var mounts: [HTTPMount] { roots.map { $0.mount(access) } }
+    var mounts: [HTTPMount] { roots.map { $0.mount(rights.described) } }
 
     /// OData 4.01, OData 2.0, and that once more where SAP's services have it.
     var roots: [ServiceRoot] {
@@ -208,19 +204,6 @@ extension ServiceConfiguration {
                     version: .version2))
         }
         return roots
-    }
-}
-
-extension Access {
-    /// The same as a row rule, for mounts that share one adapter's access.
-    fileprivate var rows: RowRules {
-        switch self {
-        case .public: .everyone
-        case .publicRead: RowRules(read: .everyone, write: .signedIn)
-        case .login: RowRules(read: .signedIn, write: .signedIn)
-        case .roles(let roles):
-            RowRules(read: .any(roles.sorted().map(RowRule.hasRole)), write: .any(roles.sorted().map(RowRule.hasRole)))
-        }
     }
 }
 
@@ -304,9 +287,7 @@ struct ServiceRoot: Sendable, Equatable {
     let version: Version
 
     /// For whom `access` lets in.
-    func mount(_ access: Access) -> HTTPMount {
-        // What is public to read is not to write, so it differs from request to request.
-        let access = access == .publicRead ? nil : access
+    func mount(_ access: AccessRights) -> HTTPMount {
         switch version {
         case .version4:
             return HTTPMount(

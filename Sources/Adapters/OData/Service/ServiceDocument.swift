@@ -13,11 +13,12 @@ struct ServiceDocuments: Sendable {
     /// The model as version 2's clients read it.
     let version2: [UInt8]
 
-    /// `isSearched`: whether some of its sets can be searched.
-    init(_ model: EntityDataModel, isSearched: Bool) {
+    /// `isSearched`: whether some of its sets can be searched. `closed`: the sets that no caller may write.
+    init(_ model: EntityDataModel, isSearched: Bool, closed: Set<String> = []) {
         self.model = model
         version = Self.version(model)
-        let document = ApplySupport(ChangeTracking(model).document, isSearched: isSearched).document
+        let described = WriteRestrictions(ChangeTracking(model).document, of: model, closed: closed).document
+        let document = ApplySupport(described, isSearched: isSearched).document
         var documents: [String: (xml: [UInt8], json: [UInt8])] = [:]
         for version in ["4.0", "4.01"] {
             let adapted = document.adapted(in: version)
@@ -148,6 +149,46 @@ struct ChangeTracking {
         return CSDLElement(
             "Annotation", [.init("Term", CoreTerm.changeTracking)],
             children: [CSDLElement("Record", children: [supported])])
+    }
+}
+
+/// Annotates the sets that no caller may write with `Capabilities.InsertRestrictions` and its like. Annotations of the model
+/// itself stay.
+struct WriteRestrictions {
+    private static let terms = [
+        (CoreTerm.insertRestrictions, "Insertable"), (CoreTerm.updateRestrictions, "Updatable"),
+        (CoreTerm.deleteRestrictions, "Deletable"),
+    ]
+
+    private let base: CSDLElement
+    private let model: EntityDataModel
+    private let closed: Set<String>
+
+    init(_ document: CSDLElement, of model: EntityDataModel, closed: Set<String>) {
+        (base, self.model, self.closed) = (document, model, closed)
+    }
+
+    var document: CSDLElement {
+        closed.isEmpty ? base : annotated(base).referring(to: "Org.OData.Capabilities.V1")
+    }
+
+    private func annotated(_ element: CSDLElement) -> CSDLElement {
+        var element = element
+        guard element.name != "EntitySet" else {
+            guard let name = element["Name"], closed.contains(name) else { return element }
+            let own = model.container.entitySet(name)?.annotations
+            element.children += Self.terms.filter { own?[$0.0] == nil }.map { Self.annotation($0.0, $0.1) }
+            return element
+        }
+        guard ["Edmx", "DataServices", "Schema", "EntityContainer"].contains(element.name) else { return element }
+        element.children = element.children.map { annotated($0) }
+        return element
+    }
+
+    private static func annotation(_ term: String, _ property: String) -> CSDLElement {
+        let refused = CSDLElement("PropertyValue", [.init("Property", property), .init("Bool", "false")])
+        return CSDLElement(
+            "Annotation", [.init("Term", term)], children: [CSDLElement("Record", children: [refused])])
     }
 }
 

@@ -17,10 +17,10 @@ struct Version2Mount: Sendable {
         let inner = try Version2RequestReader(service: service, rootPath: rootPath).request(request)
         if case .batch = inner.plain.target.resource {
             // Callers who may not read are rejected here; each part's own access is checked with it.
-            try service.configuration.access.authorize(request.caller, effect: .reads)
+            try service.configuration.rights.admit(request.caller, effect: .reads)
             return try await Version2Batch(mount: self, request: request, root: inner.plain.root).answer()
         }
-        try service.configuration.access.authorize(
+        try service.configuration.rights.admit(
             request.caller, effect: inner.plain.method == "GET" ? .reads : .writes)
         return try inner.write(try await dispatch(inner))
     }

@@ -14,7 +14,7 @@ extension ODataService {
         guard Preferences(request.headers["Prefer"]).respondsAsynchronously else {
             return try await betweenReseeds { try await answer(request) }
         }
-        try configuration.access.authorize(request.caller, effect: request.method == "GET" ? .reads : .writes)
+        try configuration.rights.admit(request.caller, effect: request.method == "GET" ? .reads : .writes)
         let id = try await asyncResponses.start(for: monitor.owner) { [self] in
             try await betweenReseeds { try await answer(request) }
         } failure: { [self] error in
@@ -35,7 +35,7 @@ extension ODataService {
                 service: self, request: request, root: inner.root, version: inner.format.version
             ).answer()
         }
-        try configuration.access.authorize(request.caller, effect: inner.method == "GET" ? .reads : .writes)
+        try configuration.rights.admit(request.caller, effect: inner.method == "GET" ? .reads : .writes)
         return try await dispatch(inner)
     }
 

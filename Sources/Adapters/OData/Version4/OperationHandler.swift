@@ -21,6 +21,7 @@ struct OperationHandler: Sendable {
     func perform(_ call: OperationCall) async throws -> (ServiceResult, SchemaOperation) {
         let isFunction = call.overloads.first?.kind == .function
         try ResourceHandler.only([isFunction ? "GET" : "POST"], request)
+        if !isFunction { try handler.service.configuration.access.authorize(request.caller, effect: .writes) }
         let (overload, arguments) = try isFunction ? (call.overloads.first, call.arguments) : actionArguments(call)
         guard let overload, let operations = handler.service.operations[overload.name.description] else {
             throw ODataError.notImplemented(call.overloads.first?.name.name ?? "The operation")

@@ -36,7 +36,7 @@ final class MemoryGateway: Transport {
         store = MemoryStore(MemoryTables(), epoch: Epoch("one"), clock: StillClock())
         try await store.install(
             Self.declaration.entities.map { CollectionDeclaration(adapter: Self.declaration.name, entity: $0) })
-        let catalogue = SyncCatalogue([(declaration: Self.declaration, access: .login)])
+        let catalogue = SyncCatalogue([Self.declaration])
         pulls = PullMachine(catalogue: catalogue, epoch: Epoch("one"), seal: UnkeyedSeal(), limits: PullLimits())
         pushes = PushMachine(catalogue: catalogue, epoch: Epoch("one"), seal: UnkeyedSeal())
     }

@@ -62,32 +62,24 @@ public struct LinkTable: Sendable, Hashable {
 }
 
 extension ServiceTables {
-    /// The declarations of the service's records. `rows` says which are seen and changed, `readers` and `writers` by whom
-    /// at all; `searched` and `unique` name properties by set, `indexes` those of each further index.
+    /// The declarations of the service's records. `rights` says of each set by whom they are read and changed at all;
+    /// `searched` and `unique` name properties by set, `indexes` those of each further index.
     public func entities(
-        rows: RowRules = .everyone, readers: Access? = nil, writers: Access?, policy: ConflictPolicy = .merge,
+        rights: (String) -> AccessRights = { _ in AccessRights() }, policy: ConflictPolicy = .merge,
         searched: [String: [String]] = [:], unique: [String: [String]] = [:], indexes: [String: [[String]]] = [:]
     ) -> [Entity] {
-        let rights = Rights(rows: rows, readers: readers, writers: writers)
-        return sources.compactMap { tables[$0] }.map { table in
+        sources.compactMap { tables[$0] }.map { table in
             entity(
-                table, rights, policy: policy, searched: searched[table.source] ?? [],
+                table, rights(table.source), policy: policy, searched: searched[table.source] ?? [],
                 unique: unique[table.source] ?? [], declared: indexes[table.source] ?? [])
-        } + links.map { link(declaration: $0, rights) }
-    }
-
-    /// Who may do what with the records.
-    private struct Rights {
-        let rows: RowRules
-        let readers: Access?
-        let writers: Access?
+        } + links.map { link(declaration: $0, rights($0.source)) }
     }
 
     private func entity(
-        _ table: RecordTable, _ rights: Rights, policy: ConflictPolicy, searched: [String], unique: [String],
+        _ table: RecordTable, _ rights: AccessRights, policy: ConflictPolicy, searched: [String], unique: [String],
         declared: [[String]]
     ) -> Entity {
-        let rows = isReadOnly(table) ? RowRules(read: rights.rows.read, write: .nobody) : rights.rows
+        let rows = isReadOnly(table) ? RowRules(read: .everyone, write: .nobody) : .everyone
         let description = table.type.annotations[CoreTerm.description]?.stringValue
         return Entity(
             table.entity, summary: description ?? "\(table.source) of the service \(service).",
@@ -95,7 +87,7 @@ extension ServiceTables {
             indexes: indexes(table, declared)
                 + unique.compactMap { table.columns[$0].map { Index([$0.field], isUnique: true) } },
             searchFields: searched.compactMap { table.columns[$0]?.field }, attachments: [],
-            historyFields: referring(table), rows: rows, readers: rights.readers, writers: rights.writers,
+            historyFields: referring(table), rows: rows, readers: rights.read, writers: rights.write,
             conflictPolicy: policy)
     }
 
@@ -173,7 +165,7 @@ extension ServiceTables {
         return distinct.sorted { $0.description < $1.description }.map { Index($0) }
     }
 
-    private func link(declaration link: LinkTable, _ rights: Rights) -> Entity {
+    private func link(declaration link: LinkTable, _ rights: AccessRights) -> Entity {
         Entity(
             link.entity, summary: "Which of \(link.source) lead to which of \(link.target).",
             key: EntityKey(LinkTable.key, chosenBy: .caller),
@@ -182,8 +174,8 @@ extension ServiceTables {
                 Field(LinkTable.near, keyShape(link.source), isRequired: true),
                 Field(LinkTable.far, keyShape(link.target), isRequired: true),
             ],
-            indexes: [Index([LinkTable.near]), Index([LinkTable.far])], rows: rights.rows, readers: rights.readers,
-            writers: rights.writers, conflictPolicy: .lastWriterWins)
+            indexes: [Index([LinkTable.near]), Index([LinkTable.far])], readers: rights.read,
+            writers: rights.write, conflictPolicy: .lastWriterWins)
     }
 
     private func keyShape(_ source: String) -> Shape {

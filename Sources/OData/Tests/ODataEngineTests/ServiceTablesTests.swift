@@ -60,7 +60,7 @@ struct ServiceTablesTests {
     }
 
     @Test func `every entity that is declared can be kept`() throws {
-        let entities = try tables().entities(writers: nil)
+        let entities = try tables().entities()
         #expect(
             entities.map(\.name.text)
                 == ["library-Books", "library-Shelves", "library-Best", "library-Books-Similar"])

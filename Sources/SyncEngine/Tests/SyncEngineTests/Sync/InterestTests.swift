@@ -57,7 +57,7 @@ import Testing
         let store = MemoryStore(MemoryTables(), epoch: Epoch("one"), clock: StillClock())
         try await store.install(open.map { CollectionDeclaration(adapter: "a", entity: $0) })
         let records = AdapterRecords(store: store, declaration: declaration)
-        let catalogue = SyncCatalogue([(declaration: declaration, access: .login)])
+        let catalogue = SyncCatalogue([declaration])
         for (name, expected) in [("open", true), ("closed", false)] as [(EntityName, Bool)] {
             try await records.create(["id": "1"], in: name)
             let before = store.position

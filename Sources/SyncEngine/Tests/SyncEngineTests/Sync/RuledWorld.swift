@@ -20,7 +20,7 @@ struct RuledWorld {
         try await store.install(
             Self.declaration.entities.map { CollectionDeclaration(adapter: Self.declaration.name, entity: $0) })
         pushes = PushMachine(
-            catalogue: SyncCatalogue([(declaration: declaration, access: .login)]), epoch: Epoch("one"),
+            catalogue: SyncCatalogue([declaration]), epoch: Epoch("one"),
             seal: CountingSeal())
     }
 
@@ -49,6 +49,7 @@ struct RuledWorld {
 
     static let declaration = AdapterDeclaration(
         name: "ruled", title: "Ruled", summary: "For tests.", version: "1",
+        access: AccessRights(read: .login, write: .login),
         entities: [
             Entity(
                 "houses", summary: "Owned.", key: EntityKey("id"),

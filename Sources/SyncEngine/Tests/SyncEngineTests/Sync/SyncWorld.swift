@@ -24,7 +24,7 @@ struct SyncWorld {
             [Self.declaration].flatMap { declaration in
                 declaration.entities.map { CollectionDeclaration(adapter: declaration.name, entity: $0) }
             })
-        catalogue = SyncCatalogue([(declaration: Self.declaration, access: .login)])
+        catalogue = SyncCatalogue([Self.declaration])
         pulls = PullMachine(catalogue: catalogue, epoch: epoch, seal: CountingSeal(), limits: limits)
         pushes = PushMachine(catalogue: catalogue, epoch: epoch, seal: CountingSeal())
     }
@@ -71,6 +71,7 @@ struct SyncWorld {
 extension SyncWorld {
     static let declaration = AdapterDeclaration(
         name: "world", title: "World", summary: "For tests.", version: "1",
+        access: AccessRights(read: .login, write: .login),
         entities: [
             Entity(
                 "rooms", summary: "Groups.", key: EntityKey("id"),
