@@ -157,7 +157,8 @@ let package = Package(
             "AttachmentFiles",
             [adapterKit, recordStorage, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
         module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
-        module("MirrorEngine", [adapterKit, recordStorage, "AccountShares"]),
+        module(
+            "MirrorEngine", [adapterKit, recordStorage, "AccountShares", .product(name: "Crypto", package: "swift-crypto")]),
         .target(
             name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
         module("WorkerHost", [adapterKit, adapterProtocol, recordStorage, wireFormats, "CWorkerProcess"]),

@@ -62,9 +62,10 @@ public final class MirrorWrites: Sendable {
         var isStopped = false
     }
 
-    /// `random` gives numbers from 0 to 1. `captureContext` is called on the task of a caller that waits.
+    /// `entities`: of the adapter. `random` gives numbers from 0 to 1. `captureContext` is called on the task of a caller that waits.
     public init(
-        _ source: MirrorSource, of collection: CollectionDeclaration, in store: any Store, clock: any WallClock,
+        _ source: MirrorSource, of collection: CollectionDeclaration, among entities: [Entity] = [],
+        in store: any Store, clock: any WallClock,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log,
         captureContext: @escaping @Sendable () -> InContext = { { try await $0() } },
@@ -72,7 +73,8 @@ public final class MirrorWrites: Sendable {
     ) {
         self.captureContext = captureContext
         id = collection.id
-        delivery = WriteDelivery(of: collection, honoursKeys: source.honoursIdempotencyKeys)
+        delivery = WriteDelivery(
+            of: collection, honoursKeys: source.honoursIdempotencyKeys, among: entities)
         protection = RefreshProtection(of: collection.id)
         self.source = source
         self.store = store
@@ -189,7 +191,7 @@ extension MirrorWrites {
             return
         }
         let result: MirrorWriteResult
-        let change = write.change(mayRepeat: source.honoursIdempotencyKeys)
+        let change = write.sentChange(mayRepeat: source.honoursIdempotencyKeys)
         do {
             if let context = state.withLock({ $0.callers[id]?.context }) {
                 result = try await context { [send] in try await send(change) }
@@ -198,16 +200,49 @@ extension MirrorWrites {
             }
         } catch { result = MirrorWriteResult(error) }
         switch result {
-        case .stored(let fields?) where !delivery.isRow(fields, of: write.record): _ = ended(id, .unknown)
+        case .stored(let fields?) where !delivery.isRow(fields, of: write.record):
+            guard let id = delivery.newID(in: fields, of: write), await mayTake(id, write) else {
+                return await lose(write, "the answer is another record")
+            }
+            await settle(write, as: id, stored: fields) { self.ended(write.id, .made) }
         case .stored(let fields): await settle(write, stored: fields) { self.ended(id, .made) }
         case .refused(let code, let message): await refuse(write, code, message)
         case .notMade(let detail):
-            await persistently { try await self.store.transact(weight: 1) { try delivery.notMade(id, in: $0) } }
-            if ended(id, .notMade) == .giveUp {
-                await persistently { try await self.store.transact(weight: 2) { try $0.removePendingWrite(id) } }
-                answer(id, .failure(notMade(detail)))
+            let message = "The system \(source.upstream) has not taken the change yet. It is sent again."
+            await persistently {
+                try await self.store.transact(weight: 2) { try delivery.notMade(write, detail, message, in: $0) }
             }
-        case .unknown: _ = ended(id, .unknown)
+            await goOn(write, ended(id, .notMade), detail)
+        case .unknown(let detail): await lose(write, detail)
+        }
+    }
+
+    private func mayTake(_ id: RecordID, _ write: PendingWrite) async -> Bool {
+        let delivery = delivery
+        return await persistently { try await self.store.withReadSnapshot { try delivery.mayTake(id, write, in: $0) } }
+            ?? false
+    }
+
+    private func lose(_ write: PendingWrite, _ detail: String) async {
+        let delivery = delivery
+        await persistently {
+            try await self.store.transact(weight: 1) { try delivery.lost(write, detail, in: $0) }
+        }
+        await goOn(write, ended(write.id, .unknown), detail)
+    }
+
+    private func goOn(_ write: PendingWrite, _ step: PendingWrites.Step, _ detail: String) async {
+        switch step {
+        case .giveUp:
+            await persistently { try await self.store.transact(weight: 2) { try $0.removePendingWrite(write.id) } }
+            answer(write.id, .failure(notMade(detail)))
+        case .expire:
+            await refuse(
+                write, .upstreamFailed,
+                "The system \(source.upstream) has not taken the change for \(Int(PendingWrites.longestWait / 86_400)) days."
+            )
+        case .staysUnknown: await leaveUnknown(write)
+        case .settle, .refuse, .sendAgain, .readBack: break
         }
     }
 
@@ -247,8 +282,16 @@ extension MirrorWrites {
 
 extension MirrorWrites {
     /// The write is made: the record becomes what the other system has, with what is still pending of it.
-    private func settle(_ write: PendingWrite, stored: WireDictionary?, _ end: () -> PendingWrites.Step) async {
+    /// `id`: that the record has there; nil: its own.
+    private func settle(
+        _ write: PendingWrite, as id: RecordID? = nil, stored: WireDictionary?, _ end: () -> PendingWrites.Step
+    ) async {
         protection.note(write.record)
+        if let id {
+            protection.note(id)
+            state.withLock { $0.machine.move(write.record, to: id) }
+        }
+        defer { state.withLock { $0.machine.hasMoved(write.record) } }
         let delivery = delivery
         let receipt = await persistently {
             try await self.store.transact(weight: 3) { try delivery.made(write, stored: stored, in: $0) }
@@ -358,7 +401,9 @@ extension MirrorWrites: WriteThrough {
                 return false
             }
             state.callers[write.id] = caller
-            state.machine.add(write.id, of: write.record, at: write.position, isThrough: true)
+            state.machine.add(
+                write.id, of: write.record, by: write.author, at: write.position, isThrough: true,
+                created: write.created)
             return true
         }
         if !begins { caller.answer.resume(returning: .failure(notMade(nil))) }
@@ -402,7 +447,8 @@ extension MirrorWrites {
         }
         let begins = state.withLock { state in
             if state.machine.contains(id) { return state.machine.retry(id) }
-            state.machine.add(id, of: write.record, at: write.position)
+            state.machine.add(
+                id, of: write.record, by: write.author, at: write.position, isThrough: write.isThrough)
             return true
         }
         guard begins else { throw PorticoError(.recordConflict, "The write is under way.") }

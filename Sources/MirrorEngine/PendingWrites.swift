@@ -4,11 +4,21 @@ import RecordStorage
 /// Which pending writes of one mirror are sent when: a state machine that does nothing itself.
 ///
 /// Writes of one record are sent in their order, each when the one before has ended; those of several records side by
-/// side. A write that was not made is sent again later. Where the other system honours keys, so is one whose outcome is
-/// unknown. Where it honours none, such a write is only looked for, and stays unknown where that finds nothing.
+/// side. Next is the author with the fewest under way, and one place is always left for another. A write that was not made
+/// is sent again later, and is refused where that goes on for too long. Where the other system honours keys, a write whose
+/// outcome is unknown is sent again too, for an hour at most. Where it honours none, such a write is only looked for. Where
+/// that finds nothing it stays unknown, and holds up its record until an operator decides or its lock ends.
 public struct PendingWrites: Sendable {
     /// Writes and reads that are under way at most.
     public static let mostUnderWay = 16
+    /// Those of one author.
+    public static let mostOfAuthor = mostUnderWay - 1
+    /// How often a write is sent whose outcome stays unknown, where the other system honours keys.
+    public static let mostLosses = 10
+    /// How long it is sent again, in seconds.
+    public static let longestLoss = 3_600.0
+    /// How long a write is sent again that is not made, in seconds from when it was asked for.
+    public static let longestWait = 7 * 86_400.0
     private static let backoff = Backoff(first: 1, longest: 300)
     /// How often a write is looked for before it stays unknown.
     public static let mostReadBacks = 3
@@ -43,6 +53,8 @@ public struct PendingWrites: Sendable {
         case refuse
         /// It goes: nothing was made, and its caller has been waiting for that answer.
         case giveUp
+        /// It was not made for too long. It goes from here; its record stays for its author.
+        case expire
         /// It is sent again later. Nothing of it is under way.
         case sendAgain
         /// It is looked for.
@@ -61,12 +73,21 @@ public struct PendingWrites: Sendable {
     }
 
     private struct Write {
-        let record: RecordID
+        var record: RecordID
+        let author: String
         let position: Int64
         let isThrough: Bool
+        let created: WireDate?
         var phase = Phase.waiting
         var failures = 0
+        var losses = 0
+        var lost: WireDate?
         var due: WireDate?
+
+        func isLostForTooLong(at now: WireDate) -> Bool {
+            guard let lost else { return false }
+            return losses >= PendingWrites.mostLosses || lost.adding(PendingWrites.longestLoss) <= now
+        }
 
         var isUnderWay: Bool {
             switch phase {
@@ -81,11 +102,12 @@ public struct PendingWrites: Sendable {
     private var writes: [RecordID: Write] = [:]
     /// Ids in the order of their positions.
     private var byRecord: [RecordID: [RecordID]] = [:]
-    /// First writes of their records that can begin, by their turn. An id may be stale.
-    private var ready: [RecordID] = []
+    /// Records that are moving: writes of the old id that come meanwhile are those of the new one.
+    private var moving: [RecordID: RecordID] = [:]
+    /// First writes of their records that can begin.
+    private var ready = TurnsByAuthor()
     private var delayed: Set<RecordID> = []
     private var nextDue: WireDate?
-    private var underWay = 0
 
     /// `honoursKeys`: of the other system (``MirrorSource/honoursIdempotencyKeys``).
     public init(honoursKeys: Bool) {
@@ -99,50 +121,73 @@ public struct PendingWrites: Sendable {
     /// Whether a write is known here.
     public func contains(_ id: RecordID) -> Bool { writes[id] != nil }
 
-    /// Takes a write. `wasSent`: it may have been sent before the process began. `isUnknown`: it stays unknown.
+    /// Takes a write. `created`: when it was asked for. `wasSent`: it may have been sent before the process began.
+    /// `isUnknown`: it stays unknown.
     public mutating func add(
-        _ id: RecordID, of record: RecordID, at position: Int64, isThrough: Bool = false, wasSent: Bool = false,
-        isUnknown: Bool = false
+        _ id: RecordID, of record: RecordID, by author: String = "", at position: Int64, isThrough: Bool = false,
+        created: WireDate? = nil, wasSent: Bool = false, isUnknown: Bool = false
     ) {
-        guard writes[id] == nil else { return }
-        var write = Write(record: record, position: position, isThrough: isThrough)
-        if isUnknown {
-            write.phase = .unknown
-            unknown += 1
-        } else if wasSent, !honoursKeys {
-            write.phase = .lost(0)
+        var write = Write(
+            record: record, author: author, position: position, isThrough: isThrough, created: created)
+        if isUnknown { write.phase = .unknown } else if wasSent, !honoursKeys { write.phase = .lost(0) }
+        add(id, write)
+    }
+
+    /// Takes a write that the store has.
+    mutating func add(_ write: PendingWrite, mayHaveBeenSent: Bool) {
+        var taken = Write(
+            record: write.record, author: write.author, position: write.position, isThrough: write.isThrough,
+            created: write.created)
+        (taken.losses, taken.lost) = (write.losses, write.lost)
+        if write.state == .unknown {
+            taken.phase = .unknown
+            taken.due = write.lockEnds
+        } else if mayHaveBeenSent, !honoursKeys {
+            taken.phase = .lost(0)
         }
+        add(write.id, taken)
+    }
+
+    private mutating func add(_ id: RecordID, _ added: Write) {
+        guard writes[id] == nil else { return }
+        var write = added
+        write.record = moving[write.record] ?? write.record
+        if write.phase == .unknown { unknown += 1 }
         writes[id] = write
-        var queue = byRecord[record] ?? []
-        var index = queue.firstIndex { writes[$0].map { $0.position > position } ?? false } ?? queue.count
+        enqueue(id, write)
+        if let due = write.due { wait(for: id, until: due) }
+    }
+
+    private mutating func enqueue(_ id: RecordID, _ write: Write) {
+        var queue = byRecord[write.record] ?? []
+        var index = queue.firstIndex { writes[$0].map { $0.position > write.position } ?? false } ?? queue.count
         // One that comes late does not overtake what is under way.
         if index == 0, let first = queue.first, writes[first]?.isUnderWay ?? false { index = 1 }
         queue.insert(id, at: index)
-        byRecord[record] = queue
-        if index == 0 { ready.append(id) }
+        byRecord[write.record] = queue
+        if index == 0 { ready.add(id, of: write.author) }
     }
 
     /// What is to be done now.
     public mutating func next(at now: WireDate) -> Next {
         wakeDelayed(at: now)
-        while underWay < Self.mostUnderWay, !ready.isEmpty {
-            let id = ready.removeFirst()
+        while let id = ready.next() {
             guard var write = writes[id], byRecord[write.record]?.first == id, !delayed.contains(id) else { continue }
             switch write.phase {
             case .waiting:
                 write.phase = .sending
                 writes[id] = write
-                underWay += 1
+                ready.begin(of: write.author)
                 return .send(id)
             case .lost(let count):
                 write.phase = .readingBack(count)
                 writes[id] = write
-                underWay += 1
+                ready.begin(of: write.author)
                 return .readBack(id)
             case .sending, .readingBack, .unknown: continue
             }
         }
-        return .wait(until: underWay < Self.mostUnderWay ? nextDue : nil)
+        return .wait(until: ready.isFull ? nil : nextDue)
     }
 
     /// Sending has ended. `random` is from 0 to 1. `isAwaited`: a caller waits for it.
@@ -150,7 +195,7 @@ public struct PendingWrites: Sendable {
         _ id: RecordID, _ outcome: Sent, isAwaited: Bool = false, at now: WireDate, random: Double
     ) -> Step {
         guard var write = writes[id], write.phase == .sending else { return .settle }
-        underWay -= 1
+        ready.end(of: write.author)
         switch outcome {
         case .made:
             remove(id)
@@ -162,31 +207,73 @@ public struct PendingWrites: Sendable {
             remove(id)
             return .giveUp
         case .unknown where !honoursKeys:
+            write.lost = write.lost ?? now
             write.phase = .lost(0)
             writes[id] = write
-            ready.append(id)
+            ready.add(id, of: write.author)
             return .readBack
-        case .notMade, .unknown:
-            write.phase = .waiting
-            delay(id, write, at: now, random)
-            return .sendAgain
+        case .unknown:
+            write.losses += 1
+            write.lost = write.lost ?? now
+            return goOn(id, write, at: now, random)
+        case .notMade: return goOn(id, write, at: now, random)
         }
     }
+
+    private mutating func goOn(_ id: RecordID, _ write: Write, at now: WireDate, _ random: Double) -> Step {
+        var write = write
+        write.phase = .waiting
+        if write.lost != nil {
+            guard !write.isLostForTooLong(at: now) else { return staysUnknown(id, write, at: now) }
+        } else if let created = write.created, created.adding(Self.longestWait) <= now {
+            remove(id)
+            return .expire
+        }
+        delay(id, write, at: now, random)
+        return .sendAgain
+    }
+
+    private mutating func staysUnknown(_ id: RecordID, _ write: Write, at now: WireDate) -> Step {
+        var write = write
+        write.phase = .unknown
+        write.due = (write.lost ?? now).adding(PendingWriteRecords.longestLock)
+        unknown += 1
+        writes[id] = write
+        if let due = write.due { wait(for: id, until: due) }
+        return .staysUnknown
+    }
+
+    /// A record of which a write is under way gets another id: to be called before that is durable, and
+    /// ``hasMoved(_:)`` afterwards. Its writes are those of the new id from now on, in their order.
+    public mutating func move(_ record: RecordID, to new: RecordID) {
+        guard record != new else { return }
+        moving[record] = new
+        let ids = byRecord.removeValue(forKey: record) ?? []
+        for id in ids {
+            writes[id]?.record = new
+            // What is under way is first.
+            var queue = byRecord[new] ?? []
+            let isUnderWay = writes[id]?.isUnderWay ?? false
+            let position = writes[id]?.position ?? 0
+            let first = queue.firstIndex { writes[$0].map { !$0.isUnderWay && $0.position > position } ?? false }
+            queue.insert(id, at: isUnderWay ? 0 : first ?? queue.count)
+            byRecord[new] = queue
+        }
+        if let first = byRecord[new]?.first, let write = writes[first] { ready.add(first, of: write.author) }
+    }
+
+    /// It is durable that the record has another id.
+    public mutating func hasMoved(_ record: RecordID) { moving[record] = nil }
 
     /// Looking for a write has ended. `isMade`: the record is as the write wanted it.
     public mutating func readBack(_ id: RecordID, isMade: Bool, at now: WireDate, random: Double) -> Step {
         guard var write = writes[id], case .readingBack(let count) = write.phase else { return .settle }
-        underWay -= 1
+        ready.end(of: write.author)
         if isMade {
             remove(id)
             return .settle
         }
-        guard count + 1 < Self.mostReadBacks else {
-            write.phase = .unknown
-            unknown += 1
-            writes[id] = write
-            return .staysUnknown
-        }
+        guard count + 1 < Self.mostReadBacks else { return staysUnknown(id, write, at: now) }
         // That it is not there yet does not say that it will not come.
         write.phase = .lost(count + 1)
         delay(id, write, at: now, random)
@@ -202,10 +289,14 @@ public struct PendingWrites: Sendable {
         case .waiting: break
         }
         write.phase = .waiting
-        write.due = nil
+        (write.due, write.lost, write.losses) = (nil, nil, 0)
         writes[id] = write
         delayed.remove(id)
-        if byRecord[write.record]?.first == id { ready.append(id) }
+        if !(byRecord[write.record]?.contains(id) ?? false) {
+            enqueue(id, write)
+        } else if byRecord[write.record]?.first == id {
+            ready.add(id, of: write.author)
+        }
         return true
     }
 
@@ -231,10 +322,15 @@ public struct PendingWrites: Sendable {
     private mutating func remove(_ id: RecordID) {
         guard let write = writes.removeValue(forKey: id) else { return }
         delayed.remove(id)
-        var queue = byRecord[write.record] ?? []
-        queue.removeAll { $0 == id }
-        byRecord[write.record] = queue.isEmpty ? nil : queue
-        if let first = queue.first { ready.append(first) }
+        unlock(id, of: write.record)
+    }
+
+    /// Lets those behind it go on.
+    private mutating func unlock(_ id: RecordID, of record: RecordID) {
+        guard var queue = byRecord[record], let index = queue.firstIndex(of: id) else { return }
+        queue.remove(at: index)
+        byRecord[record] = queue.isEmpty ? nil : queue
+        if let first = queue.first, let write = writes[first] { ready.add(first, of: write.author) }
     }
 
     private mutating func delay(_ id: RecordID, _ write: Write, at now: WireDate, _ random: Double) {
@@ -243,6 +339,10 @@ public struct PendingWrites: Sendable {
         write.failures += 1
         write.due = due
         writes[id] = write
+        wait(for: id, until: due)
+    }
+
+    private mutating func wait(for id: RecordID, until due: WireDate) {
         delayed.insert(id)
         nextDue = min(nextDue ?? due, due)
     }
@@ -251,15 +351,73 @@ public struct PendingWrites: Sendable {
         guard let due = nextDue, due <= now else { return }
         nextDue = nil
         for id in delayed.sorted(by: { writes[$0]?.position ?? 0 < writes[$1]?.position ?? 0 }) {
-            guard let due = writes[id]?.due else { continue }
-            if due <= now {
-                delayed.remove(id)
-                ready.append(id)
-            } else {
+            guard let write = writes[id], let due = write.due else { continue }
+            guard due <= now else {
                 nextDue = min(nextDue ?? due, due)
+                continue
             }
+            delayed.remove(id)
+            if write.phase == .unknown { unlock(id, of: write.record) } else { ready.add(id, of: write.author) }
         }
     }
+}
+
+/// Whose turn it is: the author with the fewest writes under way, of those the one that has waited longest since its last.
+struct TurnsByAuthor {
+    private struct Author {
+        /// An id may be stale, and stand here twice.
+        var waiting: [RecordID] = []
+        /// How many of `waiting` have had their turn; they are removed now and then.
+        var begun = 0
+        var underWay = 0
+        var lastTurn: UInt64 = 0
+
+        var isIdle: Bool { underWay == 0 && begun == waiting.count }
+    }
+
+    private var authors: [String: Author] = [:]
+    private var underWay = 0
+    private var turn: UInt64 = 0
+
+    var isFull: Bool { underWay >= PendingWrites.mostUnderWay }
+
+    mutating func add(_ id: RecordID, of author: String) { authors[author, default: Author()].waiting.append(id) }
+
+    /// The next that can begin; nil: none, or no place is left for those that wait.
+    mutating func next() -> RecordID? {
+        guard !isFull else { return nil }
+        let free = authors.filter {
+            $0.value.begun < $0.value.waiting.count && $0.value.underWay < PendingWrites.mostOfAuthor
+        }
+        let chosen = free.min {
+            ($0.value.underWay, $0.value.lastTurn, $0.key) < ($1.value.underWay, $1.value.lastTurn, $1.key)
+        }
+        guard let chosen, var author = authors[chosen.key] else { return nil }
+        let id = author.waiting[author.begun]
+        author.begun += 1
+        if author.begun > 100, author.begun * 2 > author.waiting.count {
+            author.waiting = Array(author.waiting.dropFirst(author.begun))
+            author.begun = 0
+        }
+        keep(author, chosen.key)
+        return id
+    }
+
+    mutating func begin(of author: String) {
+        underWay += 1
+        turn += 1
+        authors[author, default: Author()].underWay += 1
+        authors[author, default: Author()].lastTurn = turn
+    }
+
+    mutating func end(of author: String) {
+        underWay -= 1
+        guard var known = authors[author] else { return }
+        known.underWay -= 1
+        keep(known, author)
+    }
+
+    private mutating func keep(_ author: Author, _ name: String) { authors[name] = author.isIdle ? nil : author }
 }
 
 extension MirrorChange {

@@ -1,4 +1,5 @@
 import AdapterKit
+import Crypto
 import RecordStorage
 import Synchronization
 
@@ -7,11 +8,14 @@ import Synchronization
 package struct WriteDelivery: Sendable {
     private let collection: CollectionDeclaration
     private let honoursKeys: Bool
+    /// Of the adapter: those whose records may name records of the mirror.
+    private let entities: [Entity]
 
-    /// `honoursKeys`: of the other system (``MirrorSource/honoursIdempotencyKeys``).
-    package init(of collection: CollectionDeclaration, honoursKeys: Bool) {
+    /// `honoursKeys`: of the other system (``MirrorSource/honoursIdempotencyKeys``). `entities`: the adapter's.
+    package init(of collection: CollectionDeclaration, honoursKeys: Bool, among entities: [Entity] = []) {
         self.collection = collection
         self.honoursKeys = honoursKeys
+        self.entities = entities
     }
 
     /// Whether a row that another system answered is this record's: it says no other key.
@@ -21,17 +25,47 @@ package struct WriteDelivery: Sendable {
         return text == record.text
     }
 
-    /// The write that is to be sent now; nil: it is not pending any more. Where the other system honours no keys, that it
-    /// may have been sent is durable before it is.
-    package func begin(_ id: RecordID, in transaction: any StoreTransaction) throws -> PendingWrite? {
-        guard let write = try transaction.pendingWrite(id), write.state == .pending else { return nil }
-        if !honoursKeys, !write.wasSent { try transaction.setSent(true, of: id) }
-        return write
+    /// The id that the other system has given a record that it created; nil: the record's own.
+    package func newID(in fields: WireDictionary, of write: PendingWrite) -> RecordID? {
+        let isNew = write.operation == .create || (write.operation == .replace && write.before == nil)
+        guard isNew, !isRow(fields, of: write.record), let key = fields[collection.entity.key.field.text] else {
+            return nil
+        }
+        return RecordID(key: key)
     }
 
-    /// It was not made, and may be sent again.
-    package func notMade(_ id: RecordID, in transaction: any StoreTransaction) throws {
-        if !honoursKeys { try transaction.setSent(false, of: id) }
+    /// Whether a record may get this id: there is none that has it, or a refresh was quicker and brought this one.
+    package func mayTake(_ id: RecordID, _ write: PendingWrite, in snapshot: any StoreSnapshot) throws -> Bool {
+        guard let known = try snapshot.record(id, in: write.collection, visible: nil) else { return true }
+        let key = collection.entity.key.field.text
+        return write.fields.allSatisfy { field in
+            field.key == key || field.value.meansTheSame(as: known.fields[field.key] ?? .null)
+        }
+    }
+
+    /// The write that is to be sent now; nil: it is not pending any more. That it is sent is durable before it is: no other
+    /// change is joined with it from then on, and where the other system honours no keys it may have been made.
+    package func begin(_ id: RecordID, in transaction: any StoreTransaction) throws -> PendingWrite? {
+        guard let write = try transaction.pendingWrite(id), write.state == .pending else { return nil }
+        try transaction.setBegun(write, mayBeMade: !honoursKeys)
+        return try transaction.pendingWrite(id)
+    }
+
+    /// It was not made, and may be sent again. `detail` is for operators, `message` for the author.
+    package func notMade(
+        _ write: PendingWrite, _ detail: String, _ message: String, in transaction: any StoreTransaction
+    ) throws {
+        if !honoursKeys { try transaction.setSent(false, of: write.id) }
+        try transaction.setFailure(detail, isLost: false, of: write)
+        if !write.isThrough {
+            try transaction.setState(.pending, reason: .upstreamFailed, message: message, of: write.id)
+        }
+    }
+
+    /// It may have been made; that is to be found out. `detail` is for operators.
+    package func lost(_ write: PendingWrite, _ detail: String, in transaction: any StoreTransaction) throws {
+        guard let known = try transaction.pendingWrite(write.id) else { return }
+        try transaction.setFailure(detail, isLost: true, of: known)
     }
 
     /// The write is made: the record becomes what the other system has, with what is still pending of it. `stored`: what
@@ -39,10 +73,63 @@ package struct WriteDelivery: Sendable {
     package func made(
         _ write: PendingWrite, stored: WireDictionary?, in transaction: any StoreTransaction
     ) throws -> WriteReceipt {
+        if let id = stored.flatMap({ newID(in: $0, of: write) }) {
+            return try move(write, to: id, stored, in: transaction)
+        }
         try PendingRebase(entity: collection.entity, write: write).made(stored, in: transaction)
         return WriteReceipt(
             position: transaction.position,
             records: [try transaction.record(write.record, in: write.collection, visible: nil)])
+    }
+
+    /// The record takes the key that the other system chose: its pending writes, and the records that name it, name it so.
+    private func move(
+        _ write: PendingWrite, to id: RecordID, _ stored: WireDictionary?, in transaction: any StoreTransaction
+    ) throws -> WriteReceipt {
+        guard let key = collection.entity.fields.first(where: { $0.name == collection.entity.key.field }) else {
+            throw PorticoError(.serverInternal, "An entity has no key field.")
+        }
+        let old = try transaction.record(write.record, in: write.collection, visible: nil)
+        try transaction.movePendingWrites(of: write.record, to: id, in: write.collection, key: key)
+        let moved = try transaction.pendingWrite(write.id) ?? write
+        try PendingRebase(entity: collection.entity, write: moved).made(stored, in: transaction)
+        // Before the old record goes: what belongs to it would go with it.
+        try repoint(write.record.keyValue(of: key), to: id.keyValue(of: key), in: transaction)
+        if old != nil {
+            let step = WriteTransaction.Step(
+                adapter: write.collection.adapter, change: RecordChange(collection.entity.name, .delete(write.record)))
+            _ = try transaction.apply(WriteTransaction([step], author: Principal.system.name))
+        }
+        let record = try transaction.record(id, in: write.collection, visible: nil)
+        try transaction.noteMove(
+            of: write.record, to: id, in: write.collection, before: old?.revision,
+            after: record?.revision ?? transaction.position)
+        return WriteReceipt(position: transaction.position, records: [record])
+    }
+
+    private func repoint(_ old: WireValue, to new: WireValue, in transaction: any StoreTransaction) throws {
+        for entity in entities {
+            for reference in entity.references where reference.entity == collection.entity.name {
+                let named = CollectionID(collection.id.adapter, entity.name)
+                let query = Query(.compare(reference.field, .equal, old), limit: Query.maximumLimit)
+                while true {
+                    let found = try transaction.query(query, in: named).records
+                    let steps = found.map { record in
+                        WriteTransaction.Step(
+                            adapter: collection.id.adapter,
+                            change: RecordChange(entity.name, .update(record.id, [reference.field.text: new])))
+                    }
+                    if !steps.isEmpty {
+                        _ = try transaction.apply(WriteTransaction(steps, author: Principal.system.name))
+                    }
+                    for record in found {
+                        try transaction.repointPendingWrites(
+                            of: record.id, in: named, reference.field, from: old, to: new)
+                    }
+                    guard found.count == Query.maximumLimit else { break }
+                }
+            }
+        }
     }
 
     /// The write is refused for good. `isAwaited`: its caller learns of it by the answer. Otherwise the record becomes what
@@ -55,17 +142,24 @@ package struct WriteDelivery: Sendable {
         try transaction.setState(.refused, reason: code, message: message, of: write.id)
         if let losing = write.losingCopy { try transaction.keep(losing) }
         try PendingRebase(entity: collection.entity, write: write).becomes(truth, in: transaction)
-        try transaction.removeOldestRefusedWrite(of: write.collection)
+        try transaction.removeOldestRefusedWrite(of: write.collection, by: write.author)
     }
 
     /// It cannot be found out whether the write was made.
     package func staysUnknown(_ id: RecordID, _ message: String, in transaction: any StoreTransaction) throws {
+        guard let known = try transaction.pendingWrite(id) else { return }
+        if known.lost == nil { try transaction.setFailure(message, isLost: true, of: known) }
         try transaction.setState(.unknown, reason: .upstreamOutcomeUnknown, message: message, of: id)
     }
 
     /// An operator has the write sent again. It is in its record again: a refresh, or its refusal, may have taken it out.
+    ///
+    /// What was refused is another change for the other system, which would answer its key with the refusal again. What may
+    /// have been made keeps its key.
     package func retried(_ write: PendingWrite, in transaction: any StoreTransaction) throws {
-        try transaction.setSent(false, of: write.id)
+        // No caller's key has a colon, and that of a device ends with a number.
+        let key = write.state == .refused ? "\(write.id):again-\(write.tries)" : nil
+        try transaction.setUnsent(write.id, key: key)
         try transaction.setState(.pending, of: write.id)
         try PendingRebase(entity: collection.entity, write: write).reapplied(in: transaction)
     }
@@ -132,9 +226,31 @@ extension PendingWrites {
     /// answer, and nothing was sent.
     package mutating func take(_ write: PendingWrite, mayHaveBeenSent: Bool, isOfAnotherProcess: Bool) -> Bool {
         guard !isOfAnotherProcess || !write.isThrough || mayHaveBeenSent || honoursKeys else { return false }
-        add(
-            write.id, of: write.record, at: write.position, isThrough: write.isThrough, wasSent: mayHaveBeenSent,
-            isUnknown: write.state == .unknown)
+        add(write, mayHaveBeenSent: mayHaveBeenSent)
         return true
+    }
+}
+
+extension PendingWrite {
+    /// As it is sent.
+    ///
+    /// Callers choose keys, and may choose those of others. So the key that is sent is a digest of whose change of which
+    /// record it names: whatever an account sends, no key of another, or of another record, is used up.
+    package func sentChange(mayRepeat: Bool) -> MirrorChange {
+        var hash = SHA256()
+        for part in [author, "\(collection)", record.text, key] {
+            let bytes = Array(part.utf8)
+            // The length first: no two lists of parts are one text.
+            hash.update(data: Array("\(bytes.count):".utf8))
+            hash.update(data: bytes)
+        }
+        let digest = hash.finalize().map { byte in
+            let text = String(byte, radix: 16)
+            return byte < 16 ? "0" + text : text
+        }.joined()
+        let change = change(mayRepeat: mayRepeat)
+        return MirrorChange(
+            change.entity, change.id, change.operation, fields: change.fields, before: change.before,
+            idempotencyKey: digest, mayRepeat: mayRepeat)
     }
 }

@@ -250,9 +250,11 @@ import Testing
                     results: {type: array, items: {$ref: "#/components/schemas/Customer"}}
                 Customer:
                   type: object
+                  required: [id, name, changed]
                   properties:
                     id: {type: integer, readOnly: true}
                     name: {type: string}
+                    changed: {type: string, format: date-time, readOnly: true}
                     state: {allOf: [{$ref: "#/components/schemas/State"}]}
                     level: {oneOf: [{$ref: "#/components/schemas/State"}, {enum: [""]}, {enum: [null]}]}
                     email: {oneOf: [{type: string, format: email, maxLength: 254}, {type: string, maxLength: 0}]}
@@ -272,6 +274,8 @@ import Testing
         #expect(text.contains("state: { type: choice, values: [open, closed] }"), "\(text)")
         #expect(text.contains("email: { type: string, maximumLength: 254 }\n"), "\(text)")
         #expect(text.contains("code: string\n"), "\(text)")
+        #expect(
+            text.contains("name: { type: string, required: true }\n") && text.contains("changed: date\n"), "\(text)")
         #expect(text.contains("level: { type: choice, values: [open, closed] }"), "\(text)")
         #expect(
             text.contains("# Left out, because a field has one value or a list of texts: /mixed, /lost.\n"), "\(text)")

@@ -1,5 +1,6 @@
 """An HR system of XML users that keeps a ledger of what it made, and answers as a test plans."""
 
+import json
 import re
 import socketserver
 import threading
@@ -12,7 +13,8 @@ class LedgerUpstream:
     """`made` has every change that took effect: method, number, name and Idempotency-Key.
 
     `plan` says what becomes of the next changes, one word each: `lose` (made, the answer is lost), `drop` (not made, the
-    connection ends), `refuse` (422), `busy` (503), `hang` (not made, no answer). Without a plan they are made.
+    connection ends), `refuse` (422), `explain` (422 with a reason in JSON), `babble` (422 with a long text of controls), `break` (500),
+    `busy` (503), `hang` (not made, no answer). Without a plan they are made.
     """
 
     def __init__(self, honours_keys, users=()):
@@ -61,8 +63,9 @@ class LedgerUpstream:
         answer = self._answer(method, target, body, key[1].strip() if key else None)
         if answer is not None:
             status, text = answer
+            kind = "json" if text.startswith("{") else "xml"
             handler.wfile.write(
-                f"HTTP/1.1 {status} X\r\nContent-Type: application/xml\r\nContent-Length: {len(text.encode())}\r\n"
+                f"HTTP/1.1 {status} X\r\nContent-Type: application/{kind}\r\nContent-Length: {len(text.encode())}\r\n"
                 f"Connection: close\r\n\r\n{text}".encode())
 
     def _answer(self, method, target, body, key):
@@ -87,6 +90,12 @@ class LedgerUpstream:
             return None
         if plan == "refuse":
             return 422, ""
+        if plan == "explain":
+            return 422, json.dumps({"error": {"code": "taken", "message": "The name is taken."}})
+        if plan == "babble":
+            return 422, json.dumps({"detail": "No\r\n\u001b[2J\u202e" * 1_000})
+        if plan == "break":
+            return 500, ""
         if plan == "busy":
             return 503, ""
         time.sleep(self.delay / 2)

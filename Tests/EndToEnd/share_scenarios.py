@@ -18,7 +18,10 @@ import urllib.parse
 
 from harness import START_SECONDS, Answer, Gateway
 from hostile_upstream import MirroredSystem
+from ledger_upstream import LedgerUpstream
 from server_sent_events import Stream
+from sync_device import Device
+from test_mirror_writes import CONFIGURATION, USERS, WRITES
 
 ODATA = "/odata/v4/admissions/"
 SEARCHES = (
@@ -447,7 +450,7 @@ class WorkerCalls(Scenario):
         # The key is that of `Gateway`, which then has cheap passwords.
         config.write_text(
             f"identity:\n  basic: {{enabled: true}}\n  demoAccounts: {json.dumps(accounts)}\n"
-            "plugins: [{path: ./program/tasks, mode: worker}]\nadapters: {tasks: {}}\nhttp: {host: 127.0.0.1}\n")
+            "plugins: [{path: ./program/tasks}]\nadapters: {tasks: {}}\nhttp: {host: 127.0.0.1}\n")
         scenario = cls(Gateway(*cls.settings, config=str(config)))
         scenario.folder = folder
         return scenario
@@ -462,3 +465,96 @@ class WorkerCalls(Scenario):
     def release(self):
         super().release()
         shutil.rmtree(self.folder, True)
+
+
+class MirroredUsers(Scenario):
+    """Users that are another system's; what callers change of them waits for it."""
+
+    @classmethod
+    def prepared(cls):
+        upstream = LedgerUpstream(honours_keys=True, users=[1])
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-shares-"))
+        (folder / "data").mkdir()
+        config = folder / "portico.yaml"
+        config.write_text(CONFIGURATION.format(url=upstream.address, write="queued", keys="true"))
+        gateway = Gateway(config=str(config), data=folder / "data")
+        gateway.upstream, gateway.folder = upstream, folder
+        return cls(gateway)
+
+    def __init__(self, gateway):
+        super().__init__(gateway)
+        self.upstream, self.numbers = gateway.upstream, iter(range(100, 10**6))
+        self.wait_until(lambda: self.alice("GET", f"{USERS}/1").status == 200, "a refresh")
+
+    def release(self):
+        super().release()
+        self.upstream.stop()
+        shutil.rmtree(self.gateway.folder, True)
+
+    def user(self):
+        number = next(self.numbers)
+        return {"UserId": number, "UserName": f"User {number}", "ShoeSize": "8M"}
+
+    def push(self, device, count):
+        """Creations of a device; their outcomes."""
+        users = [self.user() for _ in range(count)]
+        return device.push(*[
+            device.mutation("create", str(user["UserId"]), user, collection="users") for user in users])["outcomes"]
+
+
+class PendingWriteQueue(MirroredUsers):
+    """Changes that wait for a system that is down: hers find no place any more and are kept by her device, his are taken."""
+
+    def take(self):
+        self.upstream.is_down = True
+        device = Device(self.gateway, "alice")
+        last = {"outcome": "applied"}
+        while last["outcome"] == "applied":
+            outcomes = self.push(device, 100)
+            assert {one["outcome"] for one in outcomes} <= {"applied", "retry"}, outcomes
+            last = outcomes[-1]
+        assert last["retryAfter"] > 0, last
+        answer = self.alice("POST", USERS, self.user())
+        assert answer.status == 503 and "retry-after" in answer.headers, answer
+
+    def ask(self):
+        return self.bob("POST", USERS, self.user())
+
+
+class RefusedWrites(MirroredUsers):
+    """Refused changes are kept for their authors to see: a thousand of hers do not put an end to his."""
+
+    requests = 1
+
+    def take(self):
+        self.upstream.plan = ["refuse"] * 2_000
+        assert self.bob("POST", USERS, self.user()).status == 201
+        self.wait_until(lambda: len(self.upstream.asked) == 1, "a refusal")
+        device = Device(self.gateway, "alice")
+        for _ in range(11):
+            outcomes = self.push(device, 100)
+            assert {one["outcome"] for one in outcomes} == {"applied"}, outcomes
+        self.wait_until(lambda: len(self.upstream.asked) == 1_101, "the last refusal")
+
+    def ask(self):
+        answer = self.bob("GET", WRITES)
+        assert [write["state"] for write in answer.json()["items"]] == ["refused"], answer
+        return answer
+
+
+class WriteTurns(MirroredUsers):
+    """Six hundred changes of hers are sent side by side with his one, not before it."""
+
+    requests = 3
+
+    def take(self):
+        self.upstream.delay = 0.5
+        device = Device(self.gateway, "alice")
+        for _ in range(6):
+            self.push(device, 100)
+
+    def ask(self):
+        answer = self.bob("POST", USERS, self.user())
+        self.wait_until(lambda: self.bob("GET", WRITES).json()["items"] == [], "a change of his")
+        assert len(self.upstream.made) < 400, "hers were made first"
+        return answer

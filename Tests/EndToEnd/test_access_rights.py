@@ -383,7 +383,7 @@ class Programs(unittest.TestCase):
         program.chmod(0o755)
         config = self.folder / "portico.yaml"
         config.write_text(json.dumps({
-            "identity": {**IDENTITY, "passwords": {"cost": 10}}, "plugins": [{"path": str(program), "mode": "worker"}],
+            "identity": {**IDENTITY, "passwords": {"cost": 10}}, "plugins": [{"path": str(program)}],
             "adapters": {"things": adapter}}))
         self.config = str(config)
         gateway = Gateway(config=self.config)

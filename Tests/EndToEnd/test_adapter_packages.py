@@ -589,7 +589,7 @@ sys.exit(3)
         program.chmod(0o755)
         upstream = {"url": "https://hr.example/"}
         self.write(
-            plugins=[{"path": str(program), "mode": "worker"}],
+            plugins=[{"path": str(program)}],
             upstreams={
                 "hr": {**upstream, "credentials": {"kind": "bearer", "token": {"file": f"{folder}/bin/www.notion.so"}}},
                 "pay": {**upstream, "credentials": {

@@ -78,6 +78,9 @@ class MirrorWriteTest(unittest.TestCase):
         self.assertEqual(answer.status, 200, answer)
         return answer.json()["items"]
 
+    def listed(self, *selection):
+        return self.control("writes", "list", *selection)[1]["writes"]
+
     def control(self, *arguments):
         done = run_portico(
             *arguments, "--data", str(self.folder / "data"), "--output", "json", program="porticoctl")
@@ -89,7 +92,9 @@ class Through(MirrorWriteTest):
         self.start("through")
         answer = self.change(100, "Ann", **{"Idempotency-Key": "mine-1"})
         self.assertEqual((answer.status, answer.json()["UserName"]), (200, "Ann"))
-        self.assertEqual(self.upstream.made, [("PUT", 100, "Ann", "mine-1")])
+        # The key that is sent names the account, the mirror and the record too.
+        self.assertEqual([made[:3] for made in self.upstream.made], [("PUT", 100, "Ann")])
+        self.assertRegex(self.upstream.made[0][3], "^[0-9a-f]{64}$")
         self.assertEqual(self.create(200, "Bea").status, 201)
         self.assertEqual(self.gateway.request("DELETE", f"{USERS}/101", user="alice").status, 204)
         self.assertEqual(self.upstream.users[200], "Bea")
@@ -109,6 +114,43 @@ class Through(MirrorWriteTest):
         answer = self.change(100, "Ann")
         self.assertEqual((answer.status, answer.json()["error"]["code"]), (502, "upstream.failed"))
         self.assertEqual((self.name(100), self.writes(), self.upstream.made), (before, [], []))
+
+    def test_the_systems_own_words_reach_the_caller_in_one_bounded_line(self):
+        self.start("through")
+        self.upstream.plan = ["explain", "babble"]
+        answer = self.change(100, "Ann")
+        self.assertEqual(answer.status, 400)
+        self.assertIn("It says: The name is taken.", answer.json()["error"]["message"])
+        message = self.change(100, "Ann").json()["error"]["message"]
+        self.assertLess(len(message), 400)
+        self.assertNotRegex(message, "[\x00-\x1f\u202e]")
+
+    def test_a_key_that_came_with_another_change_is_refused_and_locks_nothing(self):
+        self.start("through")
+        key = {"Idempotency-Key": "mine"}
+        self.assertEqual(self.change(100, "Ann", **key).status, 200)
+        for number, name in [(100, "Bea"), (101, "Ann")]:
+            answer = self.change(number, name, **key)
+            self.assertEqual((answer.status, answer.json()["error"]["code"]), (422, "request.keyReused"))
+        # The same change comes again, and is made once.
+        self.assertEqual(self.change(100, "Ann", **key).status, 200)
+        self.assertEqual(self.change(100, "Bea").status, 200)
+        # Another's key of the same text is another one.
+        answer = self.gateway.request(
+            "PATCH", f"{USERS}/101", body=json.dumps({"UserName": "Cyd"}).encode(), user="bob",
+            headers={"Content-Type": "application/json", **key})
+        self.assertEqual(answer.status, 200)
+        self.assertEqual([made[1:3] for made in self.upstream.made], [(100, "Ann"), (100, "Bea"), (101, "Cyd")])
+
+    def test_an_error_without_end_makes_the_write_unknown_whatever_the_system_honours(self):
+        self.start("queued")
+        # The tenth is the last; the pauses between them are about eight minutes.
+        self.upstream.plan = ["break"] * 1_000
+        self.assertEqual(self.change(100, "Ann").status, 200)
+        self.until(lambda: self.listed()[0].get("losses", 0) >= 2)
+        (write,) = self.listed()
+        self.assertEqual(write["state"], "pending")
+        self.assertIn("500", write["answer"])
 
     def test_rules_are_checked_before_anything_leaves(self):
         self.start("through")
@@ -203,8 +245,69 @@ class Queued(MirrorWriteTest):
         self.assertEqual([one["outcome"] for one in outcomes], ["applied"] * 3, outcomes)
         self.assertEqual(self.upstream.made, [])
         self.until(lambda: not self.writes())
-        self.assertEqual(
-            sorted(key for _, _, _, key in self.upstream.made), [f"{device.client}:{n}" for n in (1, 2, 3)])
+        self.assertEqual(len({key for _, _, _, key in self.upstream.made}), 3)
+
+    def test_updates_that_wait_are_joined_and_each_is_acknowledged(self):
+        self.start("queued")
+        self.upstream.is_down = True
+        device = Device(self.gateway, "alice")
+        device.pull()
+        # One is on its way, and is left as it is.
+        self.change(100, "First")
+        self.until(lambda: self.listed()[0].get("tries"))
+        for round in range(3):
+            outcomes = device.push(*[
+                device.mutation("update", "100", {"UserName": f"Name {round}.{number}"}, collection="users")
+                for number in range(100)])["outcomes"]
+            self.assertEqual({one["outcome"] for one in outcomes}, {"applied"}, outcomes)
+        self.assertEqual([write["fields"] for write in self.writes()], [{"UserName": "First"}, {"UserName": "Name 2.99"}])
+        self.assertEqual(self.name(100), "Name 2.99")
+        self.upstream.is_down = False
+        self.until(lambda: not self.writes())
+        self.assertEqual([made[2] for made in self.upstream.made], ["First", "Name 2.99"])
+        self.assertEqual(device.pull(), [])
+
+    def test_what_cannot_be_made_says_so_and_operators_find_it(self):
+        # With keys the client would send it again by itself.
+        self.start("queued", honours_keys=False)
+        self.upstream.plan = ["busy"] * 4
+        self.assertEqual(self.change(100, "Ann").status, 200)
+        self.until(lambda: self.listed() and self.listed()[0].get("tries", 0) >= 2)
+        (write,) = self.listed()
+        self.assertEqual((write["state"], write["reason"], write["author"]), ("pending", "upstream.failed", "alice"))
+        self.assertIn("503", write["answer"])
+        (own,) = self.writes()
+        self.assertEqual((own["state"], own["reason"]), ("pending", "upstream.failed"))
+        self.assertNotIn("answer", own)
+        for selection, count in [
+            (["--author", "alice"], 1), (["--author", "bob"], 0), (["--record", "100"], 1), (["--record", "101"], 0),
+            (["--mirror", "users/users"], 1), (["--mirror", "users/others"], 0),
+            (["--author", "alice", "--record", "101"], 0),
+        ]:
+            self.assertEqual(len(self.listed(*selection)), count, selection)
+        self.until(lambda: not self.writes())
+        self.assertEqual(self.name(100), "Ann")
+
+    def test_a_refusal_has_the_systems_own_words_and_is_sent_again_under_another_key(self):
+        self.start("queued")
+        self.upstream.plan = ["explain", "explain"]
+        device = Device(self.gateway, "alice")
+        device.pull()
+        self.assertEqual(device.change("update", "100", {"UserName": "Ann"}, collection="users")["outcome"], "applied")
+        self.until(lambda: [write["state"] for write in self.writes()] == ["refused"])
+        (write,) = self.writes()
+        self.assertIn("It says: The name is taken.", write["message"])
+        self.assertEqual(device.pull(), [])
+        (seen,) = [fields for (name, _), (_, fields) in device.rows.items() if name == "writes"]
+        self.assertEqual(seen["message"], write["message"])
+        self.assertEqual(self.listed()[0]["message"], write["message"])
+        self.assertEqual(self.control("writes", "retry", write["id"])[0].returncode, 0)
+        self.until(lambda: len(self.upstream.asked) == 2 and [one["state"] for one in self.writes()] == ["refused"])
+        self.assertEqual(self.control("writes", "retry", write["id"])[0].returncode, 0)
+        self.until(lambda: not self.writes())
+        self.assertEqual(self.name(100), "Ann")
+        self.assertEqual(len({key for _, _, key in self.upstream.asked}), 3)
+
 
     def test_a_refresh_leaves_a_pending_change(self):
         self.start("queued")

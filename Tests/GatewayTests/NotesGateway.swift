@@ -43,7 +43,7 @@ final class NotesGateway: Sendable {
         let served = ServedAdapter(
             declaration: NotesAdapter.declaration, adapter: adapter, log: .discarding)
         let collections =
-            Identity.collections() + SyncServices.collections()
+            Identity.collections() + SyncServices.collections() + PendingWriteRecords.collections
             + NotesAdapter.declaration.entities.map { CollectionDeclaration(adapter: "notes", entity: $0) }
         try await store.install(collections)
         var configuration = IdentityConfiguration()

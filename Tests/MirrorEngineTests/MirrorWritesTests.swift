@@ -23,6 +23,8 @@ private final class Ledger: Sendable {
         case lose
         /// The answer is lost, and nothing was made.
         case drop
+        /// Made under a key of its own.
+        case choose
         /// Nothing was made, and the answer is another record.
         case answerAnother
     }
@@ -37,6 +39,13 @@ private final class Ledger: Sendable {
             case .unreachable: throw UpstreamFailure(.unreachable, of: "hr")
             case .drop: throw UpstreamFailure(.timedOut, of: "hr")
             case .answerAnother: return .stored(WritesFixture.person("another", "Eve"))
+            case .choose:
+                let id = RecordID(unchecked: "new-\(change.id)")
+                var record = change.fields
+                record["id"] = .string(id.text)
+                state.changes.append(change)
+                state.records[id] = record
+                return .stored(record)
             case .lose, nil:
                 if !change.mayRepeat || state.keys.insert(change.idempotencyKey).inserted {
                     state.changes.append(change)
@@ -151,9 +160,11 @@ private final class WritesFixture: Sendable {
         try await records.delete("a", in: "people")
         fixture.ledger.plan(.unreachable)
         try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
-        #expect(fixture.ledger.changes.map(\.operation) == [.create, .update, .update, .delete])
-        #expect(fixture.ledger.changes[2].fields == ["age": 7])
-        #expect(fixture.ledger.changes[2].before?["name"] == "Bea")
+        // The two updates are one.
+        #expect(fixture.ledger.changes.map(\.operation) == [.create, .update, .delete])
+        #expect(fixture.ledger.changes[1].fields == ["name": "Bea", "age": 7])
+        #expect(fixture.ledger.changes[1].before?["name"] == "Ann")
+        #expect(fixture.ledger.changes[2].before?["age"] == 7)
     }
 
     @Test func `a through change is made in the other system before it is stored`() async throws {
@@ -162,7 +173,9 @@ private final class WritesFixture: Sendable {
             let made = try await fixture.records(writes, key: "k1").create(
                 WritesFixture.person("a", "Ann"), in: "people")
             #expect(made["name"] == "Ann")
-            #expect(fixture.ledger.changes.map(\.idempotencyKey) == ["k1"])
+            // The key names the account, the collection and the record too.
+            let sent = fixture.ledger.changes.map(\.idempotencyKey)
+            #expect(sent.count == 1 && sent[0].count == 64 && sent[0] != "k1")
             fixture.ledger.plan(.refuse)
             let refused = await #expect(throws: PorticoError.self) {
                 _ = try await fixture.records(writes).update("a", ["name": "Bea"], in: "people")
@@ -257,8 +270,8 @@ private final class WritesFixture: Sendable {
         _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
         try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
         fixture.ledger.plan(.refuse)
-        _ = try await fixture.records().update("a", ["name": "Bea"], in: "people")
-        _ = try await fixture.records().update("a", ["age": 7], in: "people")
+        _ = try await fixture.records(key: "k1").update("a", ["name": "Bea"], in: "people")
+        _ = try await fixture.records(key: "k2").update("a", ["age": 7], in: "people")
         try await fixture.withWrites { _ in
             try await fixture.until { try await fixture.states() == ["refused"] }
         }
@@ -401,6 +414,182 @@ private final class WritesFixture: Sendable {
             await #expect(throws: PorticoError.self) {
                 _ = try await records.create(["collection": "x"], in: "writes")
             }
+        }
+    }
+
+    @Test func `a change with a key of another one is refused, and the same change comes again with its key`()
+        async throws
+    {
+        let fixture = try await WritesFixture(.queued, honoursKeys: true)
+        _ = try await fixture.records(key: "k").create(WritesFixture.person("a", "Ann"), in: "people")
+        _ = try await fixture.records().create(WritesFixture.person("b", "Bob"), in: "people")
+        for attempt in ["a", "b"] as [RecordID] {
+            let reused = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(key: "k").update(attempt, ["name": "Eve"], in: "people")
+            }
+            #expect(reused?.code == .keyReused)
+        }
+        _ = try await fixture.records(key: "k2").update("a", ["name": "Eve", "age": 7], in: "people")
+        _ = try await fixture.records(key: "k2").update("a", ["age": 7, "name": "Eve"], in: "people")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        #expect(fixture.ledger.changes.map(\.operation) == [.create, .create, .update])
+        // A day later the key is a new one.
+        fixture.clock.advance(PendingWriteRecords.keyLifetime)
+        _ = try await fixture.records(key: "k").update("b", ["name": "Eve"], in: "people")
+    }
+
+    @Test func `one key names another change for each account and record`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        let bob = AdapterRecords(
+            store: fixture.store, declaration: fixture.declaration,
+            principal: Principal(kind: .user, id: "2", name: "bob"), origin: WriteOrigin(idempotencyKey: "k"))
+        _ = try await fixture.records(key: "k").create(WritesFixture.person("a", "Ann"), in: "people")
+        _ = try await bob.create(WritesFixture.person("b", "Bob"), in: "people")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        #expect(Set(fixture.ledger.changes.map(\.idempotencyKey)).count == 2)
+    }
+
+    @Test func `with keys an answer that never comes leaves the write unknown, and others are told at once`()
+        async throws
+    {
+        let fixture = try await WritesFixture(.through, honoursKeys: true)
+        try await fixture.withWrites { writes in
+            _ = try await fixture.records(writes).create(WritesFixture.person("a", "Ann"), in: "people")
+            fixture.ledger.state.withLock { $0.plan = Array(repeating: .drop, count: 20) }
+            let lost = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("a", ["name": "Bea"], in: "people")
+            }
+            #expect(lost?.code == .upstreamOutcomeUnknown)
+            #expect(writes.counts == (0, 1))
+            let other = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("a", ["name": "Cyd"], in: "people")
+            }
+            #expect(other?.code == .recordConflict)
+            #expect(fixture.lines.withLock { $0.count { $0.text == "outcome of a write is unknown" } } == 1)
+            fixture.clock.advance(PendingWriteRecords.longestLock)
+            fixture.ledger.plan()
+            _ = try await fixture.records(writes).update("a", ["name": "Cyd"], in: "people")
+            #expect(writes.counts == (0, 1))
+        }
+    }
+
+    @Test func `a write that cannot be made says why, how often it was tried and what was answered`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        fixture.ledger.state.withLock { $0.plan = Array(repeating: .unreachable, count: 3) }
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        let selection = WriteSelection(author: "alice", record: "a", mirror: "staff/people")
+        try await fixture.withWrites { _ in
+            try await fixture.until {
+                let listed = try await fixture.store.withReadSnapshot { try $0.listOfWrites(selection, limit: 9) }
+                guard let write = listed.first, let tries = write["tries"]?.int64Value, tries >= 2 else {
+                    return listed.isEmpty
+                }
+                #expect(write["reason"] == "upstream.failed" && write["state"] == "pending")
+                #expect(write["answer"]?.stringValue?.isEmpty == false)
+                return true
+            }
+            try await fixture.until { try await fixture.states().isEmpty }
+        }
+        let others = try await fixture.store.withReadSnapshot {
+            try $0.listOfWrites(WriteSelection(author: "bob"), limit: 9)
+        }
+        #expect(others.isEmpty)
+    }
+
+    @Test func `a refused write that is sent again has another key, and one of unknown outcome has its own`()
+        async throws
+    {
+        let fixture = try await WritesFixture(.queued, honoursKeys: true)
+        let keys = Mutex<[String]>([])
+        let writes = MirrorWrites(
+            fixture.declaration.mirrors[0], of: fixture.collection, in: fixture.store, clock: fixture.clock,
+            random: { 0.5 },
+            sleep: { [clock = fixture.clock] pause in
+                try Task.checkCancellation()
+                await Task.yield()
+                clock.advance(pause / .seconds(1))
+            }, log: Log { _ in },
+            send: { change in
+                keys.withLock { $0.append(change.idempotencyKey) }
+                return .refused(.requestInvalid, "No.")
+            }, readBack: { _ in .absent })
+        _ = try await fixture.records(key: "k").create(WritesFixture.person("a", "Ann"), in: "people")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await writes.run() }
+            defer { group.cancelAll() }
+            for count in 1...3 {
+                try await fixture.until {
+                    let states = try await fixture.states()
+                    return states == ["refused"] && keys.withLock { $0.count } == count
+                }
+                let id = try await fixture.store.query(Query(limit: 1), in: CollectionID("portico", "writes")).records[
+                    0
+                ].id
+                if count < 3 { try await writes.retry(id) }
+            }
+        }
+        #expect(Set(keys.withLock { $0 }).count == 3)
+    }
+
+    @Test func `updates of another author, and those behind them, are writes of their own`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        let bob = AdapterRecords(
+            store: fixture.store, declaration: fixture.declaration,
+            principal: Principal(kind: .user, id: "2", name: "bob"))
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        for name in ["Bea", "Cyd"] {
+            _ = try await fixture.records().update("a", ["name": .string(name)], in: "people")
+        }
+        _ = try await bob.update("a", ["age": 7], in: "people")
+        _ = try await fixture.records().update("a", ["name": "Dot"], in: "people")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        let changes = fixture.ledger.changes
+        #expect(changes.map(\.fields) == [changes[0].fields, ["name": "Cyd"], ["age": 7], ["name": "Dot"]])
+    }
+
+    @Test func `an author has as many places as are left, so that there is one for another`() {
+        let most = PendingWriteRecords.mostOfMirror
+        #expect(PendingWriteRecords.hasPlace(of: most / 2 - 1, taken: most / 2 - 1))
+        #expect(!PendingWriteRecords.hasPlace(of: most / 2, taken: most / 2))
+        #expect(PendingWriteRecords.hasPlace(of: 0, taken: most / 2))
+        #expect(PendingWriteRecords.hasPlace(of: 0, taken: most - 1))
+        #expect(!PendingWriteRecords.hasPlace(of: 1, taken: most - 1))
+        #expect(!PendingWriteRecords.hasPlace(of: 0, taken: most))
+    }
+
+    @Test func `a created record takes the key that the other system chose, and changes that wait follow`()
+        async throws
+    {
+        let fixture = try await WritesFixture(.queued)
+        fixture.ledger.plan(.choose)
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        _ = try await fixture.records().update("a", ["name": "Bea"], in: "people")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        #expect(fixture.ledger.changes.map(\.id) == ["a", "new-a"])
+        let (old, new) = (try await fixture.name("a"), try await fixture.name("new-a"))
+        #expect(old == nil && new == "Bea")
+        let mirror = fixture.collection.id
+        let move = try await fixture.store.withReadSnapshot { try $0.move(of: "a", in: mirror) }
+        #expect(move?.to == "new-a")
+        let former = try await fixture.store.withReadSnapshot { try $0.formerIDs(of: "new-a", in: mirror) }
+        #expect(former == ["a"])
+    }
+
+    @Test func `a caller who waits gets the record with the key that the other system chose`() async throws {
+        let fixture = try await WritesFixture(.through)
+        try await fixture.withWrites { writes in
+            fixture.ledger.plan(.choose)
+            let made = try await fixture.records(writes).create(WritesFixture.person("a", "Ann"), in: "people")
+            #expect(made.id == "new-a" && made["id"] == "new-a" && made["name"] == "Ann")
+            // Another record with that key and other values is not the one that was created.
+            _ = try await fixture.records(writes).create(WritesFixture.person("new-b", "Bob"), in: "people")
+            fixture.ledger.plan(.choose)
+            let other = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).create(WritesFixture.person("b", "Cyd"), in: "people")
+            }
+            #expect(other?.code == .upstreamOutcomeUnknown)
+            let name = try await fixture.name("new-b")
+            #expect(name == "Bob")
         }
     }
 }

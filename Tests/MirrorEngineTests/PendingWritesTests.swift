@@ -1,5 +1,6 @@
 import AdapterKit
 import MirrorEngine
+import RecordStorage
 import Testing
 
 /// The state machine of pending writes against another system that is made up of a ledger.
@@ -143,7 +144,7 @@ private struct PendingWriteModel {
         case .settle:
             stored[id] = nil
             settled.insert(id)
-        case .refuse:
+        case .refuse, .expire:
             stored[id] = nil
             refused.insert(id)
         case .giveUp:
@@ -264,7 +265,7 @@ private struct PendingWriteModel {
             #expect(step == (count == PendingWrites.mostReadBacks ? .staysUnknown : .readBack))
             now += 100
         }
-        #expect(machine.next(at: at(now)) == .wait(until: nil))
+        #expect(machine.next(at: at(now)) == .wait(until: at(PendingWriteRecords.longestLock)))
         #expect((machine.unknown, machine.pending) == (1, 1))
         let done1 = machine.retry("a1")
         #expect(done1)
@@ -308,5 +309,99 @@ private struct PendingWriteModel {
         #expect(!done5)
         let done6 = machine.retry("a2")
         #expect(!done6)
+    }
+
+    @Test func `with keys a write stays unknown after ten tries, and is counted`() {
+        var machine = PendingWrites(honoursKeys: true)
+        machine.add("a1", of: "a", at: 1)
+        for count in 1...PendingWrites.mostLosses {
+            #expect(machine.next(at: at(Double(count) * 300)) == .send("a1"))
+            let step = machine.sent("a1", .unknown, at: at(Double(count) * 300), random: 0)
+            #expect(step == (count == PendingWrites.mostLosses ? .staysUnknown : .sendAgain))
+        }
+        #expect((machine.unknown, machine.pending) == (1, 0))
+    }
+
+    @Test func `with keys a write stays unknown after an hour, whatever fails then`() {
+        for outcome in [PendingWrites.Sent.unknown, .notMade] {
+            var machine = PendingWrites(honoursKeys: true)
+            machine.add("a1", of: "a", at: 1)
+            #expect(machine.next(at: at(0)) == .send("a1"))
+            #expect(machine.sent("a1", .unknown, at: at(0), random: 0) == .sendAgain)
+            #expect(machine.next(at: at(3_599)) == .send("a1"))
+            #expect(machine.sent("a1", outcome, at: at(3_599), random: 0) == .sendAgain)
+            #expect(machine.next(at: at(3_700)) == .send("a1"))
+            #expect(machine.sent("a1", outcome, at: at(3_700), random: 0) == .staysUnknown)
+        }
+    }
+
+    @Test func `a write that nobody decides about holds up its record for a week, and is counted for ever`() {
+        var machine = PendingWrites(honoursKeys: true)
+        machine.add("a1", of: "a", at: 1)
+        machine.add("a2", of: "a", at: 2)
+        #expect(machine.next(at: at(0)) == .send("a1"))
+        #expect(machine.sent("a1", .unknown, at: at(0), random: 0) == .sendAgain)
+        #expect(machine.next(at: at(3_600)) == .send("a1"))
+        #expect(machine.sent("a1", .unknown, at: at(3_600), random: 0) == .staysUnknown)
+        let end = PendingWriteRecords.longestLock
+        #expect(machine.next(at: at(end - 1)) == .wait(until: at(end)))
+        #expect(machine.next(at: at(end)) == .send("a2"))
+        #expect(machine.unknown == 1)
+        let isAgain = machine.retry("a1")
+        #expect(isAgain)
+        // Not beside the one that is under way.
+        #expect(machine.next(at: at(end)) == .wait(until: nil))
+        #expect(machine.sent("a2", .made, at: at(end), random: 0) == .settle)
+        #expect(machine.next(at: at(end)) == .send("a1"))
+    }
+
+    @Test func `a write that is not made for a week is given up, and one whose outcome was lost is not`() {
+        var machine = PendingWrites(honoursKeys: true)
+        machine.add("a1", of: "a", at: 1, created: at(0))
+        let end = PendingWrites.longestWait
+        #expect(machine.next(at: at(end - 1)) == .send("a1"))
+        #expect(machine.sent("a1", .notMade, at: at(end - 1), random: 0) == .sendAgain)
+        #expect(machine.next(at: at(end)) == .send("a1"))
+        #expect(machine.sent("a1", .notMade, at: at(end), random: 0) == .expire)
+        #expect(machine.pending == 0)
+    }
+
+    @Test func `an author's one write is not behind another's six hundred, and one place is left for it`() {
+        var machine = PendingWrites(honoursKeys: true)
+        for number in 0..<600 as Range<Int64> {
+            let id = RecordID(unchecked: "a\(number)")
+            machine.add(id, of: id, by: "alice", at: number)
+        }
+        var sent: [RecordID] = []
+        while case .send(let id) = machine.next(at: at(0)) { sent.append(id) }
+        #expect(sent.count == PendingWrites.mostOfAuthor)
+        machine.add("b", of: "b", by: "bob", at: 600)
+        #expect(machine.next(at: at(0)) == .send("b"))
+        machine.add("c", of: "c", by: "carol", at: 601)
+        #expect(machine.next(at: at(0)) == .wait(until: nil))
+        #expect(machine.sent(sent[0], .made, at: at(0), random: 0) == .settle)
+        #expect(machine.next(at: at(0)) == .send("c"))
+        #expect(machine.sent("b", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.sent("c", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.next(at: at(0)) == .send("a15"))
+    }
+
+    @Test func `writes of a record that gets another id are in one order with those of that id`() {
+        var machine = PendingWrites(honoursKeys: true)
+        machine.add("a1", of: "a", at: 1)
+        machine.add("a2", of: "a", at: 2)
+        machine.add("a4", of: "a", at: 4)
+        #expect(machine.next(at: at(0)) == .send("a1"))
+        machine.move("a", to: "n")
+        machine.add("n3", of: "n", at: 3)
+        machine.add("a5", of: "a", at: 5)
+        #expect(machine.next(at: at(0)) == .wait(until: nil))
+        machine.hasMoved("a")
+        #expect(machine.sent("a1", .made, at: at(0), random: 0) == .settle)
+        for id in ["a2", "n3", "a4", "a5"] as [RecordID] {
+            #expect(machine.next(at: at(0)) == .send(id))
+            #expect(machine.next(at: at(0)) == .wait(until: nil))
+            #expect(machine.sent(id, .made, at: at(0), random: 0) == .settle)
+        }
     }
 }

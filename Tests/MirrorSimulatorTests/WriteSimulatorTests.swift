@@ -11,8 +11,10 @@ import Testing
             counts.add(report.counts)
         }
         for what in [
-            "changes acknowledged", "changes that callers wait for", "pushes", "made", "refused", "lost", "looked for",
-            "found", "unknown", "dropped", "retried", "deaths", "refreshes",
+            "changes acknowledged", "changes that callers wait for", "pushes", "joined", "made", "refused", "lost",
+            "looked for",
+            "found", "unknown", "dropped", "retried", "deaths", "refreshes", "edits on devices", "keys taken",
+            "moves that devices hear of", "edits of old ids",
         ] {
             #expect(counts.counts[what, default: 0] > 0, "\(what): \(counts.counts[what, default: 0])")
         }

@@ -29,7 +29,7 @@ upstreams:
     deadline: 5s
     limits: {{ tries: 1, failures: 1000 }}
 adapters:
-  {name}: {{ connect: '{file}' }}
+  {name}: {{ connect: '{file}', access: {{ read: login, write: login }} }}
 """
 
 
@@ -116,7 +116,7 @@ class ConnectedTest(unittest.TestCase):
         answer = self.gateway.request(method, path, body, {"Content-Type": "application/json"}, user="alice")
         self.assertIn(answer.status, [status] if status else [200, 201, 202, 204], answer)
 
-    def arrives(self, holds, seconds=20):
+    def arrives(self, holds, seconds=90):
         """Until their rows are so: a queued write takes a moment."""
         end = time.monotonic() + seconds
         while not holds(self.theirs()):

@@ -1,4 +1,5 @@
 import AdapterKit
+import WireFormats
 
 extension EntitySource {
     /// Makes a change in the system.
@@ -48,15 +49,30 @@ extension EntitySource {
         request.isIdempotent = change.mayRepeat
         let response = try await upstream.send(request)
         if change.operation == .delete, response.status == 404 || response.status == 410 { return .stored(nil) }
-        let result = MirrorWriteResult(response, of: upstream.name)
+        let result = MirrorWriteResult(response, of: upstream.name).quoting(response.errorText)
         if response.status == 412, let record = connected.record,
             let found = try? await current(change.id, record), change.isMade(in: found.row)
         {
             // It was sent twice, and made the first time.
             return .stored(found.row)
         }
-        guard case .stored = result, !response.body.isEmpty else { return result }
-        return try stored(response, template, change)
+        guard case .stored = result else { return result }
+        // The body may say which key the system has given, and `Location` where it does not.
+        let located = change.isNew && template.method == .post ? response.located.flatMap(key(of:)) : nil
+        guard !response.body.isEmpty else { return .stored(located) }
+        switch try stored(response, template, change) {
+        case .stored(let row?) where mapping.id(of: row) == nil:
+            guard let located else { return .stored(row) }
+            return .stored(row.merging(located))
+        case .stored(nil): return .stored(located)
+        case let other: return other
+        }
+    }
+
+    /// What names the record of this id; nil where the key is a number and that is none.
+    private func key(of id: RecordID) -> WireDictionary? {
+        let named = key(id)
+        return named.allSatisfy { !$0.value.isNull } ? named : nil
     }
 
     /// Why a change of this record is none that its owner makes; nil: it is.
@@ -99,12 +115,14 @@ extension EntitySource {
         do {
             let document = try mapping.format.read(response.body)
             if mapping.success != nil, (try? mapping.checkSuccess(document)) == nil {
-                return .refused(.requestInvalid, "The system \(upstream.name) refused the change.")
+                return MirrorWriteResult.refused(.requestInvalid, "The system \(upstream.name) refused the change.")
+                    .quoting(response.errorText)
             }
             guard change.operation != .delete, let row = try item(document, template).map({ try mapping.row($0) })
             else { return .stored(nil) }
-            // A system that takes no key gives its own; otherwise an answer with another one is of another record.
-            let isGiven = !change.isNew || template.fields.contains(connected.entity.key.field)
+            // To what is posted the system may give a key of its own, whatever it was sent; otherwise an answer with another
+            // one is of another record.
+            let isGiven = !change.isNew || template.method != .post
             if isGiven, let id = mapping.id(of: row), id != change.id {
                 return .unknown("the answer to the change has another record")
             }
@@ -112,6 +130,48 @@ extension EntitySource {
         } catch let refusal as MirrorRefusal {
             return .unknown(refusal.detail)
         }
+    }
+}
+
+extension UpstreamResponse {
+    /// The system's own words about what it refused; nil: it says nothing that can be shown.
+    fileprivate var errorText: String? { ErrorText.text(of: body, mediaType: fields["Content-Type"] ?? "") }
+
+    /// The id at the end of `Location`; nil: there is none.
+    fileprivate var located: RecordID? {
+        guard let place = fields["Location"].flatMap(address.resolving), place.origin == address.origin,
+            let last = place.path.split(separator: "/").last, let text = String(last).removingPercentEscapes
+        else { return nil }
+        return RecordID(text)
+    }
+}
+
+extension String {
+    /// Nil where an escape is none, or the bytes are no UTF-8.
+    fileprivate var removingPercentEscapes: String? {
+        var bytes: [UInt8] = []
+        var rest = utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(Self.digit), let low = rest.popFirst().flatMap(Self.digit) else {
+                return nil
+            }
+            bytes.append(UInt8(truncatingIfNeeded: high * 16 + low))
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> Int? { Character(UnicodeScalar(byte)).hexDigitValue }
+}
+
+extension WireDictionary {
+    fileprivate func merging(_ other: WireDictionary) -> WireDictionary {
+        var merged = self
+        for member in other { merged[member.key] = member.value }
+        return merged
     }
 }
 

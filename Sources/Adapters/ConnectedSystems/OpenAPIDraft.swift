@@ -275,7 +275,9 @@ public struct OpenAPIDraft {
                 {
                     field.maximumLength = length
                 }
-                field.isRequired = path.isEmpty && required.contains(property.name)
+                // What the system gives itself is in its answers, and not in a record that a caller creates.
+                let isGiven = property.schema["readOnly"] == true || inner["readOnly"] == true
+                field.isRequired = path.isEmpty && required.contains(property.name) && !isGiven
                 fields.append(field)
             }
         }

@@ -198,9 +198,15 @@ final class UserSource: Sendable {
         let response = try await upstream.send(request)
         if change.operation == .delete, response.isNotFound { return .stored(nil) }
         let result = MirrorWriteResult(response, of: upstream.name)
+            .quoting(ErrorText.text(of: response.body, mediaType: response.fields["Content-Type"] ?? ""))
         guard case .stored = result, change.operation != .delete, !response.body.isEmpty else { return result }
         // A page that says 200 is no success of a change.
-        return .stored(try user(in: response))
+        let stored = try user(in: response)
+        // Users are put at the number that callers chose, new ones too.
+        guard stored[Users.userID.text]?.int64Value.map({ String($0) }) ?? change.id.text == change.id.text else {
+            return .unknown("the answer to the change has another user")
+        }
+        return .stored(stored)
     }
 
     /// In the namespace of what the system answers.

@@ -121,6 +121,20 @@ export function rebased(edit, row) {
   return { ...edit, base: { id: row.id, rev: row.rev, fields: row.fields }, baseRev: row.rev };
 }
 
+/** The edit of a record that has another id now; `row`: the server's under that. It is the base where it has what the base had. */
+export function moved(edit, id, row, description) {
+  const key = description?.key;
+  const isNumber = description?.fields[key] === "integer";
+  const others = (fields) => Object.fromEntries(
+    Object.entries(fields ?? {}).filter(([name, value]) => name !== key && value !== null));
+  const isBase = row && edit.base && same(others(row.fields), others(edit.base.fields));
+  const result = { ...edit, id };
+  if (edit.fields && key in edit.fields) result.fields = { ...edit.fields, [key]: isNumber ? Number(id) : id };
+  if (isBase) Object.assign(result, { base: { id, rev: row.rev, fields: row.fields }, baseRev: row.rev });
+  else if (edit.base) Object.assign(result, { base: { ...edit.base, id }, baseRev: unknownBase });
+  return result;
+}
+
 export function same(one, other) {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;

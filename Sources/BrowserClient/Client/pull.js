@@ -2,7 +2,7 @@
 
 import { answer, everything, transact, within } from "./database.js";
 import { Summary } from "./checksum.js";
-import { rebased } from "./edits.js";
+import { moved, rebased } from "./edits.js";
 
 /** The rows are not those that the pull began from: another page of this browser was quicker. */
 export class Overtaken extends Error {}
@@ -10,6 +10,8 @@ export class Overtaken extends Error {}
 export class Pull {
   cleared = new Set();
   changes = new Map();
+  /** Records that have another id from now on: `{collection, id, movedTo}`. */
+  moves = [];
 
   constructor(database, device) {
     this.database = database;
@@ -23,7 +25,8 @@ export class Pull {
   /** @returns {Promise<string[]?>} null: more is to come; the scopes that disagree; none: it is applied */
   async receive(page) {
     for (const scope of page.reset ?? []) this.clear(scope);
-    for (const { collection, id, rev, operation, fields } of page.operations) {
+    for (const { collection, id, rev, operation, fields, movedTo } of page.operations) {
+      if (movedTo) this.moves.push({ collection, id, movedTo });
       const row = operation === "put" ? { collection, id, rev, fields: fields ?? {} } : null;
       this.changes.set(JSON.stringify([collection, id]), { collection, id, row });
     }
@@ -91,9 +94,23 @@ export class Pull {
     for (const known of await answer(stores.acknowledged.getAll())) {
       if (this.startsOver || known.rev <= position) stores.acknowledged.delete(known.number);
     }
+    for (const move of this.moves) await follow(stores, move, known?.collections?.[move.collection]);
     if (!this.startsOver) return;
     for (const edit of await answer(stores.edits.getAll())) {
       stores.edits.put(rebased(edit, await answer(stores.rows.get([edit.collection, edit.id]))));
     }
+  }
+}
+
+/** Edits of a record that has another id now are edits of that. */
+async function follow({ rows, edits, acknowledged, setAside }, { collection, id, movedTo }, description) {
+  const row = await answer(rows.get([collection, movedTo]));
+  for (const store of [edits, acknowledged]) {
+    for (const edit of await answer(store.index("record").getAll([collection, id]))) {
+      store.put(moved(edit, movedTo, row, description));
+    }
+  }
+  for (const problem of await answer(setAside.getAll())) {
+    if (problem.collection === collection && problem.id === id) setAside.put(moved(problem, movedTo, row, description));
   }
 }

@@ -9,9 +9,12 @@ const operationsOfPage = 1_000;
 const refetches = 2;
 
 export class Pulling {
-  /** @param {(collections: string[]) => void} changed hears what a pull has touched */
-  constructor(requests, database, outbox, collections, changed) {
-    Object.assign(this, { requests, database, outbox, collections, changed });
+  /**
+   * @param {(collections: string[]) => void} changed hears what a pull has touched
+   * @param {(move: {collection, id, movedTo}) => void} moved hears of records that have another id from now on
+   */
+  constructor(requests, database, outbox, collections, changed, moved) {
+    Object.assign(this, { requests, database, outbox, collections, changed, moved });
   }
 
   /** To the end; applied as a whole. */
@@ -53,6 +56,7 @@ export class Pulling {
   async receive(pull, page) {
     const wrong = await pull.receive(page);
     if (wrong?.length === 0 && pull.touched.size > 0) this.changed([...pull.touched]);
+    if (wrong?.length === 0) pull.moves.forEach((move) => this.moved(move));
     return wrong;
   }
 }

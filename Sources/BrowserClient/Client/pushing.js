@@ -28,7 +28,10 @@ export class Pushing {
     this.limit = mutationsOfBatch;
     this.settled(ended);
     // What has no outcome is sent again, but not at once.
-    if (ended.length < message.mutations.length) throw new PorticoError("client.retry", "Not now.", { status: 503 });
+    if (ended.length < message.mutations.length) {
+      const pauses = value.outcomes.map((one) => one.retryAfter ?? 0);
+      throw new PorticoError("client.retry", "Not now.", { status: 503, retryAfter: Math.max(1, ...pauses) });
+    }
   }
 
   /** Finds what a batch is refused for by sending less of it, and sets that aside, so that it blocks nothing. */

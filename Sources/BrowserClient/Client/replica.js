@@ -9,7 +9,8 @@ import { Synchronizer } from "./synchronizer.js";
 /**
  * Events, each a CustomEvent with a `detail`:
  * `change` {collections}: records look different; `state` {phase, error?}: `syncing`, `live`, `offline`, `signedOut` or
- * `failed`; `settled` {edit, outcome}: the server made an edit; `problem` {edit, outcome}: it did not.
+ * `failed`; `settled` {edit, outcome}: the server made an edit; `problem` {edit, outcome}: it did not; `moved`
+ * {collection, id, movedTo}: a record has another id from now on, because another system chose its key.
  */
 export class Replica extends EventTarget {
   /** Opens at once with whatever was last synced, and syncs for as long as the page lives or until `close`. */

@@ -15,7 +15,8 @@ export class Synchronizer {
     const { database, outbox, collections } = replica;
     const changed = (names) => replica.tell("change", { collections: names });
     this.pushing = new Pushing(requests, outbox, (ended) => this.settled(ended));
-    this.pulling = new Pulling(requests, database, outbox, collections, changed);
+    const moved = (move) => replica.tell("moved", move);
+    this.pulling = new Pulling(requests, database, outbox, collections, changed, moved);
   }
 
   /** One page of the browser at a time syncs; the next takes over when it closes. Returns when stopped. */

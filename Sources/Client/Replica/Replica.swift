@@ -184,6 +184,11 @@ extension Replica {
     /// The present status and every later one, or the latest where the reader is slow. Ends when the replica is closed.
     public var statuses: AsyncStream<SyncStatus> { runner.status.follow() }
 
+    /// Records that got another id since the replica was opened, because another system chose their keys: now and whenever
+    /// there is one more. Their rows and the edits that wait have the new ids already; an app follows with the ids that it
+    /// has kept itself. Ends when the replica is closed.
+    public var movedRecords: AsyncStream<[MovedRecord]> { runner.moved.follow() }
+
     /// From now on the replica syncs by itself: after edits, after failures with growing pauses and, where `isLive`, as
     /// soon as something changes at the server.
     public func start(isLive: Bool = true) async {

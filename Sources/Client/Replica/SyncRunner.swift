@@ -21,6 +21,7 @@ actor SyncRunner {
     let makeClientID: @Sendable () -> String
     nonisolated let status = LatestValue(SyncStatus())
     nonisolated let checkpoint = LatestValue<String?>(nil)
+    nonisolated let moved = LatestValue<[MovedRecord]>([])
 
     var device: Device
     /// Grows when the machine is made anew: answers to an earlier one are no one's.
@@ -153,6 +154,10 @@ extension SyncRunner {
             progress.lastError = .refused(Refusal(status: 400, code: code, message: "A push was refused."))
         case .scopesDisagree(let scopes):
             progress.lastError = .unreadableAnswer("checksums disagree: \(scopes.joined(separator: ", "))")
+        case .moved(let moves):
+            let found = moves.map { MovedRecord(collection: $0.key.collection, id: $0.key.id, movedTo: $0.value) }
+            let all = moved.value + found.sorted { $0.id < $1.id }
+            moved.set(Array(all.suffix(MovedRecord.mostKept)))
         case .settled, .signInNeeded: break
         }
     }
@@ -321,6 +326,7 @@ extension SyncRunner {
         publish()
         status.finish()
         checkpoint.finish()
+        moved.finish()
         signals.close()
     }
 

@@ -34,6 +34,19 @@ public struct SyncStatus: Sendable, Equatable {
     public init() {}
 }
 
+/// A record that has another id from now on.
+public struct MovedRecord: Sendable, Equatable {
+    /// The record's collection.
+    public let collection: String
+    /// The id that it had.
+    public let id: String
+    /// The id that it has.
+    public let movedTo: String
+
+    /// Of a replica; the latest.
+    static let mostKept = 1_000
+}
+
 /// An edit that the server did not make. It holds up nothing; the record shows what the server has.
 public struct SyncProblem: Sendable, Equatable, Identifiable {
     /// Why the edit was not made.

@@ -34,8 +34,8 @@ public struct MirrorSetup: Sendable {
         declaration.mirrors.compactMap { source in
             guard source.writing != .none, let entity = declaration.entity(source.entity) else { return nil }
             return MirrorWrites(
-                source, of: CollectionDeclaration(adapter: declaration.name, entity: entity), in: store, clock: clock,
-                log: log,
+                source, of: CollectionDeclaration(adapter: declaration.name, entity: entity),
+                among: declaration.entities, in: store, clock: clock, log: log,
                 captureContext: {
                     let captured = CapturedRequest()
                     return { try await captured.run($0) }

@@ -17,9 +17,10 @@ struct WriteRoutes: Sendable {
             Route(
                 .get, "/admin/v1/writes",
                 AdministrationEndpoint(
-                    "writes.list", .read, "Changes that other systems have not taken, the oldest first.",
-                    services: services
-                ) { _, _ in try await list() }),
+                    "writes.list", .read,
+                    "Changes that other systems have not taken, the oldest first: all, or of an author, record or mirror.",
+                    query: ["author", "record", "mirror"], services: services
+                ) { request, _ in try await list(request.request.target) }),
             Route(
                 .get, "/admin/v1/writes/{id}",
                 AdministrationEndpoint("writes.show", .read, "One pending write.", services: services) { request, _ in
@@ -46,8 +47,12 @@ struct WriteRoutes: Sendable {
         ]
     }
 
-    private func list() async throws -> WireValue {
-        let writes = try await services.store.withReadSnapshot { try $0.listOfWrites(limit: Self.mostListed) }
+    private func list(_ target: RequestTarget) async throws -> WireValue {
+        let selection = WriteSelection(
+            author: target["author"], record: target["record"], mirror: target["mirror"])
+        let writes = try await services.store.withReadSnapshot {
+            try $0.listOfWrites(selection, limit: Self.mostListed)
+        }
         return ["writes": .array(writes.map { .dictionary($0) })]
     }
 

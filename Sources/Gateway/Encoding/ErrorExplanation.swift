@@ -125,6 +125,12 @@ extension ErrorCode {
                 "Send it in the body or in `Authorization`, and change it.",
                 "Have the account change its secret; the address may be in the logs of proxies."
             )
+        case .keyReused:
+            (
+                "The `Idempotency-Key` came with another change of the account before, within a day.",
+                "Choose a new key for each change, and send the old key with the change that it came with.",
+                Self.nothing
+            )
         case .routeNotFound:
             (
                 "There is nothing at the path.",

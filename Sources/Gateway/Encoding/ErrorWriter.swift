@@ -81,6 +81,7 @@ extension ErrorCode {
         case .accessDenied, .csrfRequired: .forbidden
         case .recordExists, .recordConflict: .conflict
         case .preconditionFailed: .preconditionFailed
+        case .keyReused: .unprocessableContent
         case .fetchAgain: .gone
         case .deadlineExceeded, .upstreamTimeout, .upstreamOutcomeUnknown: .gatewayTimeout
         case .overloaded, .stopping, .storeUnavailable, .adapterUnavailable: .serviceUnavailable
@@ -112,6 +113,7 @@ extension ErrorCode {
         case .unsupportedEncoding: "the body's content coding is not supported"
         case .notAcceptable: "no format of the answer is acceptable"
         case .secretInURL: "a secret stands in the address"
+        case .keyReused: "the idempotency key came with another change"
         case .routeNotFound: "nothing is at the path"
         case .methodNotAllowed: "the path does not take the method"
         case .loginRequired: "credentials are needed"

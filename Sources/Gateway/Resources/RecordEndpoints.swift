@@ -33,9 +33,9 @@ struct EntityResource: Sendable {
             .requestInvalid, .recordNotFound, .storeUnavailable, .adapterUnavailable,
         ]
         var writing: Set<ErrorCode> = [.recordExists, .recordConflict, .preconditionFailed, .storeFull, .csrfRequired]
-        if served.declaration.mirror(of: entity.name)?.writing == .through {
-            writing.formUnion([.upstreamFailed, .upstreamOutcomeUnknown])
-        }
+        let mirror = served.declaration.mirror(of: entity.name)
+        if let mirror, mirror.writing != .none { writing.formUnion([.keyReused, .overloaded]) }
+        if mirror?.writing == .through { writing.formUnion([.upstreamFailed, .upstreamOutcomeUnknown]) }
         return EndpointDescription(
             summary: summary, tag: served.declaration.title, body: body ? entity.patchShape : nil,
             answers: answers.map { (status: $0.0, answer: $0.1) }, errors: reads ? common : common.union(writing))

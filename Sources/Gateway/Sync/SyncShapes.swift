@@ -36,6 +36,7 @@ enum SyncShapes {
                                 Member("id", .string, isRequired: true), Member("rev", .integer, isRequired: true),
                                 Member("operation", .choice(["put", "remove"]), isRequired: true),
                                 Member("fields", record),
+                                Member("movedTo", .string, summary: "Of a remove: the id that the record has now."),
                             ]))), isRequired: true),
             Member("next", .string, summary: "To be sent as the checkpoint for the following page."),
             Member("complete", .object(completion)),
@@ -96,7 +97,7 @@ enum SyncShapes {
                                     "outcome", .choice(["applied", "merged", "conflict", "rejected", "retry"]),
                                     isRequired: true),
                                 Member("rev", .integer), Member("record", record), Member("reason", .string),
-                                Member("message", .string),
+                                Member("message", .string), Member("retryAfter", .integer),
                             ]))), isRequired: true),
             Member("checkpoint", .string, isRequired: true), Member("position", .integer, isRequired: true),
         ])

@@ -17,6 +17,8 @@ struct SimulatedLedger {
     }
 
     let honoursKeys: Bool
+    /// Whether a record that is created gets a key of its own there, whatever it was sent.
+    let choosesKeys: Bool
     var behavior = Behavior.well
     private(set) var rows: [String: WireDictionary] = [:]
     /// How often the change of each key was made, whether keys are honoured or not.
@@ -34,9 +36,11 @@ struct SimulatedLedger {
     private var answers: [String: MirrorWriteResult] = [:]
     private var late: [(change: MirrorChange, name: String)] = []
     private var edits = 0
+    private var chosen = 0
 
-    init(honoursKeys: Bool) {
+    init(honoursKeys: Bool, choosesKeys: Bool) {
         self.honoursKeys = honoursKeys
+        self.choosesKeys = choosesKeys
     }
 
     /// What the gateway learns of a change that it sends. `name`: the change's own key, whatever it is sent with.
@@ -97,11 +101,18 @@ struct SimulatedLedger {
 
     private mutating func make(_ change: MirrorChange, _ name: String) -> MirrorWriteResult {
         if honoursKeys, let answer = answers[change.idempotencyKey] { return answer }
-        let id = change.id.text
+        var id = change.id.text
+        let isNew = change.operation == .create || (change.operation == .replace && change.before == nil)
+        if choosesKeys, isNew, rows[id] == nil {
+            chosen += 1
+            id = "s\(chosen)"
+        }
         switch change.operation {
         case .create where rows[id] != nil: return refuse(change, name, .recordConflict)
         case .update where rows[id] == nil: return refuse(change, name, .recordNotFound)
-        case .create, .replace: rows[id] = change.fields
+        case .create, .replace:
+            rows[id] = change.fields
+            rows[id]?["id"] = .string(id)
         case .update: for field in change.fields { rows[id]?[field.key] = field.value }
         case .delete: rows[id] = nil
         }

@@ -2,6 +2,7 @@ import AdapterKit
 import MemoryStore
 import MirrorEngine
 import RecordStorage
+import SyncDevice
 import SyncEngine
 import SyncMessages
 import SyncSimulator
@@ -32,15 +33,19 @@ public enum WriteSabotage: String, Sendable, CaseIterable {
 /// steps, requests and answers are lost or late. The promises are checked after each step; at the end the faults stop.
 ///
 /// 1. No acknowledged change is lost: it is pending or unknown, or the other system has made or refused it, or was read and
-///    has the record as the change wants it (a delete of what never came to be).
+///    has the record as the change wants it (a delete of what never came to be). Of an update that was joined with one
+///    before it, that write is.
 /// 2. None is made twice. What a caller was answered as not made is not made.
 /// 3. Changes of one record are made in the order in which they were acknowledged.
-/// 4. Where the other system honours no keys, a change whose outcome was lost is made, or stays unknown until an operator
-///    decides.
+/// 4. A change whose outcome was lost is made, or stays unknown until an operator decides: at once where the other system
+///    honours no keys, else after some time.
 /// 5. Devices' changes are acknowledged at once, whatever the other system does.
 /// 6. A refresh leaves a record with a pending change as that change has it, and one of which a change was made while it
 ///    read as that made it.
-/// 7. When the faults stop and operators have decided, the gateway has what the other system has.
+/// 7. When the faults stop and operators have decided, the gateway has what the other system has, and devices what the
+///    gateway has.
+/// 8. A record that gets its key in the other system has it here and on devices, and an edit that names the old one is made
+///    on it.
 public actor WriteSimulation {
     private static let adapter: AdapterName = "hr"
     private static let mirror = CollectionID(adapter, "people")
@@ -59,6 +64,7 @@ public actor WriteSimulation {
     private let collection: CollectionDeclaration
     private let delivery: WriteDelivery
     private let pushes: PushMachine
+    private let pulls: PullMachine
 
     // What ends with the process.
     private var store: MemoryStore
@@ -84,11 +90,15 @@ public actor WriteSimulation {
     private var asWanted: Set<String> = []
     private var acknowledged: [String: Acknowledged] = [:]
     private var violation: Violation?
+    /// With replicas of their own; both are of one person.
+    private var devices = (0..<2).map { SimulatedMirrorDevice($0, person: "ann", pageOperations: 5) }
 
     /// A change that was answered with success, by its key.
     private struct Acknowledged {
         let record: String
         let position: Int64
+        /// Of the write that it is, or is joined in.
+        let write: String
     }
 
     /// A write on its way, and what is done with it next.
@@ -116,7 +126,7 @@ public actor WriteSimulation {
         var random = SeededRandom(seed: plan.seed)
         trace = Trace(isKept: plan.keepsTrace)
         let honoursKeys = random.chance(50)
-        system = SimulatedLedger(honoursKeys: honoursKeys)
+        system = SimulatedLedger(honoursKeys: honoursKeys, choosesKeys: random.chance(40))
         source = MirrorSource(
             "people", of: "hr", writing: .queued, honoursIdempotencyKeys: honoursKeys || sabotage == .repeating,
             settings: MirrorSettings(guard: .init(from: .max)))
@@ -141,8 +151,9 @@ public actor WriteSimulation {
         try await store.install(
             declaration.entities.map { CollectionDeclaration(adapter: Self.adapter, entity: $0) }
                 + PendingWriteRecords.collections)
-        pushes = PushMachine(
-            catalogue: SyncCatalogue([declaration]), epoch: Epoch("writes"), seal: UnkeyedSeal())
+        let catalogue = SyncCatalogue([declaration])
+        pushes = PushMachine(catalogue: catalogue, epoch: Epoch("writes"), seal: UnkeyedSeal())
+        pulls = PullMachine(catalogue: catalogue, epoch: Epoch("writes"), seal: UnkeyedSeal())
         machine = PendingWrites(honoursKeys: source.honoursIdempotencyKeys)
         protection = RefreshProtection(of: Self.mirror)
         self.random = random
@@ -175,7 +186,8 @@ public actor WriteSimulation {
         case 0..<16: try await changeOverHTTP(isThrough: false)
         case 16..<24: try await changeOverHTTP(isThrough: true)
         case 24..<34: try await push()
-        case 34..<76: try await step()
+        case 34..<66: try await step()
+        case 66..<76: try await stepDevice(random.below(devices.count))
         case 76..<83: try await refresh()
         case 83..<88: system.edit(&random)
         case 88..<92: system.deliverLate(&random)
@@ -258,7 +270,8 @@ extension WriteSimulation {
 
     private func change() -> RecordChange {
         made += 1
-        let id = RecordID(unchecked: random.pick(Self.records) ?? "p0")
+        let known = Self.records + (system.choosesKeys ? system.rows.keys.sorted() : [])
+        let id = RecordID(unchecked: random.pick(known) ?? "p0")
         let fields: WireDictionary = ["id": .string(id.text), "name": .string("v\(made)")]
         switch random.below(10) {
         case 0..<3: return RecordChange("people", .create(id, fields))
@@ -292,15 +305,19 @@ extension WriteSimulation {
         system.position[key] = write.position
         try point()
         awaited[id] = write.position
-        machine.add(id, of: write.record, at: write.position, isThrough: true)
+        machine.add(
+            id, of: write.record, by: write.author, at: write.position, isThrough: true, created: write.created)
         trace.add("a caller waits for \(key) of \(write.record)")
         counts.count("changes that callers wait for")
     }
 
-    private func acknowledge(_ key: String) async throws {
-        guard let write = try await pending().first(where: { $0.key == key }) else { return }
-        acknowledged[key] = Acknowledged(record: write.record.text, position: write.position)
-        system.position[key] = write.position
+    private func acknowledge(_ key: String, of mutation: Mutation? = nil) async throws {
+        let writes = try await pending()
+        let joined = mutation.flatMap { mutation in writes.last { $0.hasJoined(mutation, key) } }
+        guard let write = writes.first(where: { $0.key == key }) ?? joined else { return }
+        acknowledged[key] = Acknowledged(record: write.record.text, position: write.position, write: write.key)
+        system.position[write.key] = write.position
+        if write.key != key { counts.count("joined") }
         trace.add("\(key) of \(write.record) is acknowledged: \(write.operation.rawValue)")
         counts.count("changes acknowledged")
     }
@@ -324,7 +341,7 @@ extension WriteSimulation {
                 throw Violation(5, "the note \(mutation.id) is not taken: \(outcome.verdict)")
             }
             if mutation.collection == "people", outcome.verdict == .applied {
-                try await acknowledge("\(client):\(mutation.sequence)")
+                try await acknowledge("\(client):\(mutation.sequence)", of: mutation)
             }
         }
         counts.count("pushes")
@@ -364,7 +381,12 @@ extension WriteSimulation {
         }
         let pushes = pushes
         let plan = try pushes.plan(request, for: SyncCaller(Self.caller))
-        return try await store.transact(weight: request.mutations.count) { try pushes.perform(plan, in: $0) }.outcomes
+        let moved = try await moved(request)
+        let outcomes = try await store.transact(weight: request.mutations.count) {
+            try pushes.perform(plan, in: $0)
+        }.outcomes
+        try check(outcomes, of: moved)
+        return outcomes
     }
 
     private static let caller = Principal(kind: .user, id: "1", name: "ann")
@@ -407,6 +429,127 @@ extension WriteSimulation {
     }
 }
 
+// MARK: Replicas
+
+extension WriteSimulation {
+    /// One request and its answer, an edit, or one try to begin.
+    private func stepDevice(_ number: Int) async throws {
+        guard !devices[number].requests.isEmpty else {
+            if hasFaults, random.chance(40) { return try editOnDevice(number) }
+            let actions = devices[number].isAsleep ? devices[number].machine.wake() : devices[number].machine.sync()
+            devices[number].isAsleep = false
+            return carryOut(actions, number)
+        }
+        let isLost = hasFaults && random.chance(10)
+        let request = devices[number].requests.removeFirst()
+        // It, or its answer, is lost.
+        let arrives = !isLost || random.chance(50)
+        switch request {
+        case .pull(let request, let pull):
+            let pulls = pulls
+            let page = try await store.withReadSnapshot {
+                try pulls.page(pull, for: SyncCaller(Self.caller), at: $0)
+            }
+            carryOut(devices[number].machine.pulled(request, isLost ? .unavailable : .page(page)), number)
+        case .push(let request, let push):
+            let outcomes = arrives ? try await performOfDevice(push) : []
+            let answer = PushResponse(outcomes: outcomes, checkpoint: "")
+            carryOut(devices[number].machine.pushed(request, isLost ? .unavailable : .answer(answer)), number)
+        }
+    }
+
+    private func performOfDevice(_ push: PushRequest) async throws -> [MutationOutcome] {
+        let outcomes = try await perform(push)
+        for (mutation, outcome) in zip(push.mutations, outcomes)
+        where outcome.verdict == .applied || outcome.verdict == .merged {
+            try await acknowledge("\(push.clientID):\(mutation.sequence)", of: mutation)
+        }
+        return outcomes
+    }
+
+    /// Mutations of records that have another id by now.
+    private func moved(_ push: PushRequest) async throws -> Set<Int64> {
+        var moved: Set<Int64> = []
+        for mutation in push.mutations where mutation.operation != .create && mutation.collection == "people" {
+            let id = RecordID(unchecked: mutation.id)
+            let isMoved = try await store.withReadSnapshot {
+                guard let move = try $0.move(of: id, in: Self.mirror) else { return false }
+                return try $0.record(id, in: Self.mirror, visible: nil) == nil
+                    && $0.record(move.to, in: Self.mirror, visible: nil) != nil
+            }
+            if isMoved { moved.insert(mutation.sequence) }
+        }
+        return moved
+    }
+
+    /// An edit of an old id is made on the record, unless an earlier one of the same push has removed it.
+    private func check(_ outcomes: [MutationOutcome], of moved: Set<Int64>) throws {
+        for outcome in outcomes where moved.contains(outcome.sequence) {
+            guard outcome.verdict != .rejected else {
+                throw Violation(8, "an edit of an old id is refused: \(outcome.reason ?? "")")
+            }
+            counts.count("edits of old ids")
+        }
+    }
+
+    private func editOnDevice(_ number: Int) throws {
+        made += 1
+        let ids = devices[number].machine.state.records(of: "people").map(\.id)
+        let edit: LocalEdit
+        if random.chance(40) || ids.isEmpty {
+            let id = "d\(number).\(made)"
+            edit = LocalEdit(RecordKey("people", id), .create(["id": .string(id), "name": .string("v\(made)")]))
+        } else {
+            let id = random.pick(ids) ?? "p0"
+            edit = LocalEdit(
+                RecordKey("people", id), random.chance(15) ? .delete : .update(["name": .string("v\(made)")]))
+        }
+        guard let actions = try? devices[number].machine.edit(edit) else { return }
+        trace.add("d\(number) edits \(edit.key.id)")
+        counts.count("edits on devices")
+        carryOut(actions, number)
+    }
+
+    private func carryOut(_ actions: [DeviceAction], _ number: Int) {
+        for action in actions {
+            switch action {
+            case .persist(let entry): if case .pulled = entry { devices[number].machine.rowsAreStored() }
+            case .stage: devices[number].machine.pieceIsStaged()
+            case .pull(let request, let pull): devices[number].requests.append(.pull(request, pull))
+            case .push(let request, let push): devices[number].requests.append(.push(request, push))
+            case .wake: devices[number].isAsleep = true
+            case .report(.moved(let moves)):
+                trace.add("d\(number) hears of \(moves.map { "\($0.key.id) \($0.value)" }.sorted())")
+                counts.count("moves that devices hear of")
+            case .report: break
+            }
+        }
+    }
+
+    /// Devices send what they have, and have what the gateway has.
+    private func settleDevices() async throws {
+        for number in devices.indices {
+            for _ in 0..<3 {
+                try await stepDevice(number)
+                for _ in 0..<1_000 where !devices[number].requests.isEmpty || devices[number].isAsleep {
+                    try await stepDevice(number)
+                }
+            }
+            guard devices[number].machine.state.outbox.pending.isEmpty else {
+                throw Violation(7, "d\(number) still has changes to send")
+            }
+        }
+    }
+
+    private func checkDevices() async throws {
+        let page = try await store.query(Query(limit: 1_000), in: Self.mirror)
+        let rows = Dictionary(page.records.map { ($0.id.text, $0.revision.number) }, uniquingKeysWith: { $1 })
+        for number in devices.indices where devices[number].rows != rows {
+            throw Violation(7, "d\(number) has not what the gateway has")
+        }
+    }
+}
+
 // MARK: Sending
 
 extension WriteSimulation {
@@ -440,7 +583,7 @@ extension WriteSimulation {
             if sabotage == .forgetfulness { try await store.transact(weight: 1) { try $0.removePendingWrite(id) } }
             return .send(write)
         case .send(let write):
-            var change = write.change(mayRepeat: source.honoursIdempotencyKeys)
+            var change = write.sentChange(mayRepeat: source.honoursIdempotencyKeys)
             if sabotage == .newKeys { change = change.renamed("\(write.key)/\(system.received)") }
             var result = system.receive(change, of: write.key, &random)
             if sabotage == .optimism, case .unknown = result { result = .stored(nil) }
@@ -474,30 +617,55 @@ extension WriteSimulation {
         let delivery = delivery
         switch result {
         case .stored(let fields):
+            let id = fields.flatMap { delivery.newID(in: $0, of: write) }
+            if let id, try await !store.withReadSnapshot({ try delivery.mayTake(id, write, in: $0) }) {
+                return try await finish(write, .unknown("the record is another one"), now, chance)
+            }
             if sabotage != .unsettled { protection.note(write.record) }
+            if let id {
+                protection.note(id)
+                machine.move(write.record, to: id)
+                counts.count("keys taken")
+                trace.add("\(write.record) is \(id) from now on")
+            }
             _ = try await store.transact(weight: 3) { try delivery.made(write, stored: fields, in: $0) }
+            machine.hasMoved(write.record)
             _ = machine.sent(write.id, .made, at: now, random: chance)
-            madeMeanwhile.insert(write.record)
+            madeMeanwhile.insert(id ?? write.record)
             if awaited.removeValue(forKey: write.id) != nil {
                 // Its caller has the answer.
-                acknowledged[write.key] = Acknowledged(record: write.record.text, position: write.position)
+                acknowledged[write.key] = Acknowledged(
+                    record: write.record.text, position: write.position, write: write.key)
             }
             counts.count("made")
         case .refused(let code, _):
             let isAwaited = awaited.removeValue(forKey: write.id) != nil
             return .refuse(write, code, isAwaited: isAwaited, isAwaited ? .unavailable : system.read(write.record))
-        case .notMade:
-            try await store.transact(weight: 1) { try delivery.notMade(write.id, in: $0) }
+        case .notMade(let detail):
+            try await store.transact(weight: 2) { try delivery.notMade(write, detail, "not yet", in: $0) }
             let isAwaited = awaited[write.id] != nil
-            if machine.sent(write.id, .notMade, isAwaited: isAwaited, at: now, random: chance) == .giveUp {
+            switch machine.sent(write.id, .notMade, isAwaited: isAwaited, at: now, random: chance) {
+            case .giveUp:
                 awaited[write.id] = nil
                 try await toldNotMade(write.id)
+            case .staysUnknown: try await stayUnknown(write)
+            default: break
             }
-        case .unknown:
+        case .unknown(let detail):
             counts.count("lost")
-            _ = machine.sent(write.id, .unknown, at: now, random: chance)
+            try await store.transact(weight: 1) { try delivery.lost(write, detail, in: $0) }
+            if machine.sent(write.id, .unknown, at: now, random: chance) == .staysUnknown {
+                try await stayUnknown(write)
+            }
         }
         return nil
+    }
+
+    private func stayUnknown(_ write: PendingWrite) async throws {
+        let delivery = delivery
+        try await store.transact(weight: 1) { try delivery.staysUnknown(write.id, "unknown", in: $0) }
+        awaited[write.id] = nil
+        counts.count("unknown")
     }
 
     private func decide(
@@ -506,9 +674,7 @@ extension WriteSimulation {
         let delivery = delivery
         guard write.change(mayRepeat: false).isMade(in: record) else {
             if machine.readBack(write.id, isMade: false, at: now, random: chance) == .staysUnknown {
-                try await store.transact(weight: 1) { try delivery.staysUnknown(write.id, "unknown", in: $0) }
-                awaited[write.id] = nil
-                counts.count("unknown")
+                try await stayUnknown(write)
             }
             return nil
         }
@@ -584,8 +750,8 @@ extension WriteSimulation {
         let writes = try await pending()
         let known = Dictionary(writes.map { ($0.key, $0.state) }, uniquingKeysWith: { first, _ in first })
         for (key, change) in acknowledged.sorted(by: { $0.key < $1.key })
-        where known[key] == nil && system.applied[key] == nil && !system.refused.contains(key)
-            && !asWanted.contains(key)
+        where known[change.write] == nil && system.applied[change.write] == nil
+            && !system.refused.contains(change.write) && !asWanted.contains(change.write)
         {
             throw Violation(1, "\(key) of \(change.record) is lost")
         }
@@ -622,6 +788,29 @@ extension WriteSimulation {
         system.behavior = .well
         system.deliverLate(of: nil)
         trace.add("the faults stop")
+        // What devices have left is made too, and then they hear what became of it.
+        for _ in 0..<2 {
+            try await settleWrites()
+            try await refresh()
+            if let violation { throw violation }
+            try await settleDevices()
+        }
+        try await settleWrites()
+        try await refresh()
+        if let violation { throw violation }
+        try await settleDevices()
+        try await checkDevices()
+        let page = try await store.query(Query(order: [SortKey("id")], limit: 1_000), in: Self.mirror)
+        let rows = Dictionary(page.records.map { ($0.id.text, $0.fields) }, uniquingKeysWith: { $1 })
+        for id in Set(rows.keys).union(system.rows.keys).sorted() {
+            let (here, there) = (rows[id], system.rows[id])
+            guard here?["name"] == there?["name"], here?["text"] ?? .null == there?["text"] ?? .null else {
+                throw Violation(7, "\(id) is not as the other system has it")
+            }
+        }
+    }
+
+    private func settleWrites() async throws {
         for _ in 0..<2_000 {
             clock.advance(to: clock.elapsed + 10_000)
             try await mayEnd { try await self.step() }
@@ -631,16 +820,6 @@ extension WriteSimulation {
         }
         let left = try await pending().filter { $0.state != .refused }
         guard left.isEmpty else { throw Violation(7, "\(left.map(\.key)) are not sent") }
-        try await refresh()
-        if let violation { throw violation }
-        let page = try await store.query(Query(order: [SortKey("id")], limit: 1_000), in: Self.mirror)
-        let rows = Dictionary(page.records.map { ($0.id.text, $0.fields) }, uniquingKeysWith: { $1 })
-        for id in Set(rows.keys).union(system.rows.keys).sorted() {
-            let (here, there) = (rows[id], system.rows[id])
-            guard here?["name"] == there?["name"], here?["text"] ?? .null == there?["text"] ?? .null else {
-                throw Violation(7, "\(id) is not as the other system has it")
-            }
-        }
     }
 }
 
@@ -654,6 +833,17 @@ extension AdapterDeclaration {
                     $0.entity, of: $0.upstream, writing: .through, honoursIdempotencyKeys: $0.honoursIdempotencyKeys,
                     settings: $0.settings)
             })
+    }
+}
+
+extension PendingWrite {
+    /// Whether a device's update, whose key is `key`, is in this write, which has the key of an earlier one.
+    fileprivate func hasJoined(_ update: Mutation, _ key: String) -> Bool {
+        guard update.operation == .update, operation == .update, record.text == update.id, let mutation,
+            mutation.sequence >= update.sequence, key == "\(mutation.client):\(update.sequence)",
+            let first = self.key.split(separator: ":").last.flatMap({ Int64($0) })
+        else { return false }
+        return first < update.sequence
     }
 }
 

@@ -1,4 +1,5 @@
 import AdapterKit
+import Synchronization
 
 /// One adapter's view of a store: with the adapter's own authority, or as a principal whom its row rules bind.
 ///
@@ -11,6 +12,7 @@ public struct AdapterRecords: RecordStore {
     private let principal: Principal?
     private let attachments: (any AttachmentAuthorization)?
     private let origin: WriteOrigin
+    private let keyUses: KeyUses
     private let through: (any WriteThrough)?
     private let observer: (any ChangeObserver)?
 
@@ -21,6 +23,7 @@ public struct AdapterRecords: RecordStore {
         self.principal = nil
         attachments = nil
         origin = WriteOrigin()
+        keyUses = KeyUses()
         through = nil
         observer = nil
     }
@@ -39,6 +42,7 @@ public struct AdapterRecords: RecordStore {
         self.principal = principal
         self.attachments = attachments
         self.origin = origin
+        keyUses = KeyUses()
         self.through = through
     }
 
@@ -84,7 +88,7 @@ public struct AdapterRecords: RecordStore {
         if let through, declaration.isWrittenThrough(steps) {
             return try await write(steps, of: principal, by: through)
         }
-        let (declaration, epoch, origin) = (declaration, store.epoch, origin)
+        let (declaration, epoch, origin) = (declaration, store.epoch, keyUses.next(of: origin))
         return try await RuleAnswers.settling(steps.count) { answers in
             try await store.transact(weight: steps.count) {
                 try AuthorizedWrite(
@@ -102,7 +106,7 @@ public struct AdapterRecords: RecordStore {
         guard let step = steps.first, steps.count == 1 else {
             throw PorticoError(.requestInvalid, "Changes of \(declaration.title) are made one at a time.")
         }
-        let (declaration, epoch, origin) = (declaration, store.epoch, origin)
+        let (declaration, epoch, origin) = (declaration, store.epoch, keyUses.next(of: origin))
         return try await RuleAnswers.settling { answers in
             try await through.write(step.collection) {
                 try AuthorizedWrite(
@@ -158,6 +162,20 @@ public struct AdapterRecords: RecordStore {
 public protocol ChangeObserver: Sendable {
     /// The changes of one call, and what came of each.
     func made(_ changes: [RecordChange], _ receipt: WriteReceipt) async
+}
+
+/// How often one request has changed records: each time its idempotency key names another change.
+private final class KeyUses: Sendable {
+    private let count = Mutex(0)
+
+    func next(of origin: WriteOrigin) -> WriteOrigin {
+        guard origin.isKeyOfCaller, let key = origin.idempotencyKey else { return origin }
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        return number == 1 ? origin : WriteOrigin(idempotencyKey: "\(key)/\(number)")
+    }
 }
 
 /// Makes changes of mirrors in other systems while their callers wait.

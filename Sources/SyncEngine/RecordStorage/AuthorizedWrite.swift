@@ -32,6 +32,11 @@ package struct AuthorizedWrite {
     /// their reads take more than a ``RuleReadBudget``, and `CancellationError` where the caller of
     /// ``RuleAnswers/settling(_:_:)`` is cancelled.
     package func apply(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
+        try useKey(for: steps)
+        return try make(steps)
+    }
+
+    private func make(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
         guard let rules = declaration.rules else { return try write(steps) }
         return try transaction.undoing {
             guard let remote = rules as? any RemoteRecordRules,
@@ -66,7 +71,7 @@ package struct AuthorizedWrite {
         do {
             try transaction.undoing {
                 let before = try step.change.recordID.flatMap { try record($0, step.collection) }
-                let receipt = try apply([step])
+                let receipt = try make([step])
                 let after = receipt.records.first ?? nil
                 proposed = declaration.entity(step.change.entity).flatMap {
                     PendingChange(step, of: $0, before: before, after: after)
@@ -76,15 +81,25 @@ package struct AuthorizedWrite {
         } catch is Undoing {}
         guard let proposed else { throw PorticoError(.recordNotFound, "There is no such record.") }
         let earlier = try transaction.pendingWrites(of: proposed.record, in: proposed.collection)
-        guard !earlier.contains(where: { $0.state == .unknown }) else {
+        guard !earlier.contains(where: { $0.isLocking(at: transaction.now) }) else {
             throw PorticoError(
                 .recordConflict, "It is unknown whether an earlier change of this record was made.")
         }
+        try useKey(for: [step])
         return try transaction.addPendingWrite(
             proposed, isThrough: true, origin: origin, author: principal.name, epoch: epoch)
     }
 
     private struct Undoing: Error {}
+
+    /// Throws `request.keyReused` for a key that the caller chose and that came with another change before. To be called
+    /// within what is undone where the change is not made: then the key was not used.
+    private func useKey(for steps: [WriteTransaction.Step]) throws {
+        guard origin.isKeyOfCaller, let key = origin.idempotencyKey, declaration.isWrittenElsewhere(steps) else {
+            return
+        }
+        try transaction.use(key, of: principal.name, for: WriteTransaction.Step.digest(of: steps))
+    }
 
     fileprivate func write(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
         guard declaration.isWrittenElsewhere(steps) else {
@@ -244,7 +259,9 @@ private struct RecordRulesExecution {
 
 extension AdapterDeclaration {
     /// Whether callers' changes of the entity go to another system.
-    func isWrittenElsewhere(_ entity: EntityName) -> Bool { mirror(of: entity).map { $0.writing != .none } ?? false }
+    package func isWrittenElsewhere(_ entity: EntityName) -> Bool {
+        mirror(of: entity).map { $0.writing != .none } ?? false
+    }
 
     /// Whether one of the changes goes to another system.
     func isWrittenElsewhere(_ steps: [WriteTransaction.Step]) -> Bool {
@@ -267,7 +284,51 @@ extension WriteOrigin {
     }
 }
 
+extension StableHash {
+    /// Equal for dictionaries in another order.
+    fileprivate mutating func add(_ value: WireValue) {
+        if let members = value.dictionaryValue {
+            add("dictionary \(members.count)")
+            for name in members.keys.sorted() {
+                add(name)
+                add(members[name] ?? .null)
+            }
+        } else if let elements = value.arrayValue {
+            add("array \(elements.count)")
+            for element in elements { add(element) }
+        } else {
+            add("\(value)")
+        }
+    }
+}
+
 extension WriteTransaction.Step {
+    /// Of what a caller wants, whatever the records are like: equal for a change that comes again.
+    fileprivate static func digest(of steps: [WriteTransaction.Step]) -> String {
+        var mixer = StableHash()
+        for step in steps {
+            mixer.add("\(step.collection)")
+            mixer.add(step.change.recordID?.text ?? "")
+            let fields: WireDictionary
+            switch step.change.action {
+            case .create(_, let given):
+                mixer.add("create")
+                fields = given
+            case .replace(_, let given, let orCreate):
+                mixer.add(orCreate ? "put" : "replace")
+                fields = given
+            case .update(_, let given):
+                mixer.add("update")
+                fields = given
+            case .delete:
+                mixer.add("delete")
+                fields = [:]
+            }
+            mixer.add(.dictionary(fields))
+        }
+        return String(mixer.value, radix: 16)
+    }
+
     fileprivate func making(_ change: RecordChange) -> WriteTransaction.Step {
         WriteTransaction.Step(
             adapter: adapter, change: change, visible: visible, writableBefore: writableBefore,

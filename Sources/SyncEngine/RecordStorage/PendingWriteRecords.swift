@@ -41,8 +41,22 @@ public struct PendingWrite: Sendable, Equatable {
     public let epoch: String
     /// Whose change it is.
     public let author: String
-    /// The device's mutation; nil: it came over HTTP.
+    /// When it was asked for.
+    public let created: WireDate
+    /// How often it was sent, or was to be.
+    public let tries: Int
+    /// After how many of them it was unknown whether it was made.
+    public let losses: Int
+    /// When that was so first; nil: never since it is pending.
+    public let lost: WireDate?
+    /// The device's mutation, of joined ones the last; nil: it came over HTTP.
     public let mutation: WriteOrigin.Mutation?
+
+    /// When a write whose outcome is unknown holds up later changes of its record no longer.
+    public var lockEnds: WireDate { (lost ?? created).adding(PendingWriteRecords.longestLock) }
+
+    /// Whether a change of its record has to wait for an operator.
+    public func isLocking(at now: WireDate) -> Bool { state == .unknown && now < lockEnds }
 
     /// As it is sent.
     public func change(mayRepeat: Bool) -> MirrorChange {
@@ -73,6 +87,10 @@ public struct WriteOrigin: Sendable, Equatable {
     /// The device's mutation; nil: it came over HTTP.
     public var mutation: Mutation?
 
+    /// Whether the caller chose the key, and sends the change again under it where the answer is lost. A device is
+    /// answered by its sequence number instead.
+    var isKeyOfCaller: Bool { idempotencyKey != nil && mutation == nil }
+
     /// Of a change over HTTP. `idempotencyKey`: the caller's own.
     public init(idempotencyKey: String? = nil) {
         self.idempotencyKey = idempotencyKey
@@ -87,10 +105,21 @@ public struct WriteOrigin: Sendable, Equatable {
 
 /// The records of ``PendingWrite``.
 public enum PendingWriteRecords {
-    /// Writes of one mirror that are kept at most, whatever their state; a further change is refused.
+    /// Writes of one mirror that wait or are unknown at most. Of one author there are at most as many as places are left, so
+    /// that one account has half of them, and there is a place for another.
     public static let mostOfMirror = 10_000
-    /// Refused writes of one mirror that are kept; the oldest goes beyond it.
+    /// Refused writes of one author and mirror that are kept; the oldest goes beyond it.
     public static let mostRefused = 1_000
+    /// Keys of one author that are remembered; the oldest goes beyond it.
+    public static let mostKeys = 10_000
+    /// How long a key is remembered, in seconds.
+    public static let keyLifetime = 86_400.0
+    /// How long a write whose outcome is unknown holds up later changes of its record, in seconds.
+    public static let longestLock = 7 * 86_400.0
+    /// After how many seconds a caller whose change finds no place may try again.
+    public static let pauseWithoutPlace = 30
+    /// The text of a refusal or an answer that is kept, in characters.
+    static let longestMessage = 1_000
 
     /// The adapter of the host that has them.
     public static let adapter: AdapterName = "portico"
@@ -111,7 +140,8 @@ public enum PendingWriteRecords {
             Field(author, .string, source: .creator, summary: "Whose change it is."),
             Field(created, .date, source: .createdAt, summary: "When it was asked for."),
         ],
-        indexes: [Index([collection, state])], rows: RowRules(read: .owner(author), write: .nobody),
+        indexes: [Index([collection, state]), Index([author, collection, state])],
+        rows: RowRules(read: .owner(author), write: .nobody),
         writers: .nobody, conflictPolicy: .reject)
     /// What sending takes.
     public static let deliveries = Entity(
@@ -126,19 +156,50 @@ public enum PendingWriteRecords {
             Field(through, .bool, isRequired: true), Field(sent, .bool, isRequired: true),
             Field(client, .string(maximumLength: 64), isNullable: true), Field(sequence, .integer, isNullable: true),
             Field(epoch, .string(maximumLength: 64), isRequired: true),
+            Field(tries, .integer, isNullable: true), Field(losses, .integer, isNullable: true),
+            Field(lost, .date, isNullable: true), Field(answer, .string(maximumLength: 1_000), isNullable: true),
         ],
         indexes: [Index([collection, position]), Index([collection, record])],
+        rows: RowRules(read: .nobody, write: .nobody), writers: .nobody, conflictPolicy: .reject,
+        exposure: .adapterOnly)
+    /// Idempotency keys that callers chose, each with the change that it came with.
+    public static let keys = Entity(
+        "keys", summary: "An idempotency key of a caller.", key: EntityKey(id, chosenBy: .server),
+        fields: [
+            Field(id, .string(maximumLength: 64), isRequired: true),
+            Field(author, .string, source: .creator), Field(key, .string(maximumLength: 255), isRequired: true),
+            Field(change, .string(maximumLength: 64), isRequired: true),
+            Field(created, .date, source: .createdAt),
+        ],
+        indexes: [Index([author, key]), Index([author, created]), Index([created])],
+        rows: RowRules(read: .nobody, write: .nobody), writers: .nobody, conflictPolicy: .reject,
+        exposure: .adapterOnly)
+
+    /// Records whose key another system chose: the id that they had here before, which devices may still name.
+    public static let moves = Entity(
+        "moves", summary: "A record that has another id now.", key: EntityKey(id, chosenBy: .server),
+        fields: [
+            Field(id, .string(maximumLength: 64), isRequired: true),
+            Field(collection, .string(maximumLength: 128), isRequired: true),
+            Field(record, .string(maximumLength: 512), isRequired: true),
+            Field(movedTo, .string(maximumLength: 512), isRequired: true),
+            Field(before, .integer, isNullable: true), Field(after, .integer, isRequired: true),
+            Field(created, .date, source: .createdAt),
+        ],
+        indexes: [Index([collection, record]), Index([collection, movedTo]), Index([created])],
         rows: RowRules(read: .nobody, write: .nobody), writers: .nobody, conflictPolicy: .reject,
         exposure: .adapterOnly)
 
     /// What the host serves of them.
     public static let declaration = AdapterDeclaration(
         name: adapter, title: "Portico", summary: "What the gateway itself keeps for its callers.", version: "1.0",
-        entities: [writes, deliveries])
+        entities: [writes, deliveries, keys, moves])
     /// To be installed in the store beforehand.
     public static let collections = [
         CollectionDeclaration(adapter: adapter, entity: writes),
         CollectionDeclaration(adapter: adapter, entity: deliveries),
+        CollectionDeclaration(adapter: adapter, entity: keys),
+        CollectionDeclaration(adapter: adapter, entity: moves),
     ]
 
     static let id: FieldName = "id"
@@ -159,13 +220,58 @@ public enum PendingWriteRecords {
     static let client: FieldName = "client"
     static let sequence: FieldName = "sequence"
     static let epoch: FieldName = "epoch"
+    static let tries: FieldName = "tries"
+    static let losses: FieldName = "losses"
+    static let lost: FieldName = "lost"
+    static let answer: FieldName = "answer"
+    static let change: FieldName = "change"
+    static let movedTo: FieldName = "movedTo"
+    static let after: FieldName = "after"
 
     static let writesID = CollectionID(adapter, writes.name)
     static let deliveriesID = CollectionID(adapter, deliveries.name)
+    static let keysID = CollectionID(adapter, keys.name)
+    static let movesID = CollectionID(adapter, moves.name)
 
     static func isOf(_ mirror: CollectionID) -> Filter { .compare(collection, .equal, .string("\(mirror)")) }
 
     static func isIn(_ asked: PendingWrite.State) -> Filter { .compare(state, .equal, .string(asked.rawValue)) }
+
+    /// Whether an author with so many writes may have another one, where so many places are taken by all.
+    public static func hasPlace(of author: Int, taken: Int) -> Bool { author < mostOfMirror - taken }
+
+    static func isBy(_ name: String) -> Filter { .compare(author, .equal, .string(name)) }
+
+    /// Those that take a place.
+    static let isQueued = Filter.oneOf(
+        state, [.string(PendingWrite.State.pending.rawValue), .string(PendingWrite.State.unknown.rawValue)])
+}
+
+/// Which writes an operator asks for; nil: whatever it is.
+public struct WriteSelection: Sendable, Equatable {
+    /// The account whose change it is.
+    public var author: String?
+    /// The changed record's id.
+    public var record: String?
+    /// The mirror, `adapter/entity`.
+    public var mirror: String?
+
+    /// Names a selection.
+    public init(author: String? = nil, record: String? = nil, mirror: String? = nil) {
+        self.author = author
+        self.record = record
+        self.mirror = mirror
+    }
+
+    fileprivate var filter: Filter? {
+        let parts: [Filter?] = [
+            author.map { PendingWriteRecords.isBy($0) },
+            record.map { .compare(PendingWriteRecords.record, .equal, .string($0)) },
+            mirror.map { .compare(PendingWriteRecords.collection, .equal, .string($0)) },
+        ]
+        let given = parts.compactMap(\.self)
+        return given.isEmpty ? nil : .all(given)
+    }
 }
 
 extension StoreSnapshot {
@@ -189,6 +295,16 @@ extension StoreSnapshot {
         return try self.query(query, in: PendingWriteRecords.deliveriesID).records.compactMap(pendingWrite(of:))
     }
 
+    /// The last of them; nil: there is none.
+    func lastPendingWrite(of record: RecordID, in mirror: CollectionID) throws -> PendingWrite? {
+        let query = Query(
+            .all([
+                PendingWriteRecords.isOf(mirror),
+                .compare(PendingWriteRecords.record, .equal, .string(record.text)),
+            ]), order: [SortKey(PendingWriteRecords.position, descending: true)], limit: 1)
+        return try self.query(query, in: PendingWriteRecords.deliveriesID).records.first.flatMap(pendingWrite(of:))
+    }
+
     /// One pending write; nil: there is none of this id.
     public func pendingWrite(_ id: RecordID) throws -> PendingWrite? {
         try record(id, in: PendingWriteRecords.deliveriesID, visible: nil).flatMap(pendingWrite(of:))
@@ -207,17 +323,21 @@ extension StoreSnapshot {
         }
     }
 
-    /// How many writes of a mirror are kept; of one state, or (nil) of all.
-    public func countOfWrites(of mirror: CollectionID, in state: PendingWrite.State?) throws -> Int {
-        let mirror = PendingWriteRecords.isOf(mirror)
-        return try count(
-            state.map { .all([mirror, PendingWriteRecords.isIn($0)]) } ?? mirror, in: PendingWriteRecords.writesID)
+    /// Places of a mirror's queue that are taken: of one author, or (nil) of all.
+    func countOfQueuedWrites(of mirror: CollectionID, by author: String?) throws -> Int {
+        let parts = [
+            author.map(PendingWriteRecords.isBy), PendingWriteRecords.isOf(mirror), PendingWriteRecords.isQueued,
+        ]
+        return try count(.all(parts.compactMap(\.self)), in: PendingWriteRecords.writesID)
     }
 
-    /// Writes of every mirror, the oldest first, for operators.
-    public func listOfWrites(limit: Int) throws -> [WireDictionary] {
-        let query = Query(order: [SortKey(PendingWriteRecords.created)], limit: limit)
-        return try self.query(query, in: PendingWriteRecords.writesID).records.map(\.fields)
+    /// Writes of every mirror with how they are sent, the oldest first, for operators.
+    public func listOfWrites(_ selection: WriteSelection, limit: Int) throws -> [WireDictionary] {
+        let query = Query(selection.filter, order: [SortKey(PendingWriteRecords.created)], limit: limit)
+        return try self.query(query, in: PendingWriteRecords.writesID).records.map { write in
+            let delivery = try record(write.id, in: PendingWriteRecords.deliveriesID, visible: nil)
+            return write.fields.merging(delivery?.fields ?? [:])
+        }
     }
 
     /// One write and how it is sent, for operators; nil: there is none of this id.
@@ -235,15 +355,14 @@ extension StoreSnapshot {
 }
 
 extension StoreTransaction {
-    /// Keeps a change that is to be sent. Throws `request.limitExceeded` where the mirror has too many.
+    /// Keeps a change that is to be sent, joined with a write of its author and record that waits right before it. Throws
+    /// `server.overloaded` where no place is left for the author.
     @discardableResult
     func addPendingWrite(
         _ change: PendingChange, isThrough: Bool, origin: WriteOrigin, author: String, epoch: Epoch
     ) throws -> RecordID {
-        guard try countOfWrites(of: change.collection, in: nil) < PendingWriteRecords.mostOfMirror else {
-            throw PorticoError(
-                .requestLimitExceeded, "Too many changes of \(change.collection) wait for another system.")
-        }
+        if !isThrough, let joined = try join(change, origin: origin, author: author) { return joined }
+        try checkPlace(in: change.collection, for: author)
         let write = try apply(
             PendingWriteRecords.writes.name,
             .create(
@@ -270,9 +389,106 @@ extension StoreTransaction {
         return id
     }
 
+    private func checkPlace(in mirror: CollectionID, for author: String) throws {
+        let taken = try countOfQueuedWrites(of: mirror, by: nil)
+        // Counting one author's costs as much again, and says nothing where all together would have a place.
+        guard
+            try PendingWriteRecords.hasPlace(of: taken, taken: taken)
+                || PendingWriteRecords.hasPlace(of: countOfQueuedWrites(of: mirror, by: author), taken: taken)
+        else {
+            throw PorticoError(
+                .overloaded, "Too many of your changes of \(mirror) wait for another system.",
+                retryAfter: PendingWriteRecords.pauseWithoutPlace)
+        }
+    }
+
+    /// The write that has the change too; nil: there is none that it can be joined with.
+    ///
+    /// Only an update that was never sent is joined: what another system got under a key stays as it was. Nor is one whose
+    /// caller chose a key, under which it may come again.
+    private func join(_ change: PendingChange, origin: WriteOrigin, author: String) throws -> RecordID? {
+        guard change.operation == .update, !origin.isKeyOfCaller,
+            let last = try lastPendingWrite(of: change.record, in: change.collection),
+            last.operation == .update, last.state == .pending, last.author == author, !last.isThrough,
+            last.tries == 0, !last.wasSent, last.mutation?.client == origin.mutation?.client,
+            last.mutation != nil || last.key == last.id.text
+        else { return nil }
+        var fields = last.fields
+        for field in change.fields { fields[field.key] = field.value }
+        _ = try apply(PendingWriteRecords.writes.name, .update(last.id, ["fields": .dictionary(fields)]))
+        if let mutation = origin.mutation {
+            _ = try apply(
+                PendingWriteRecords.deliveries.name, .update(last.id, ["sequence": .int64(mutation.sequence)]))
+        }
+        return last.id
+    }
+
+    /// Remembers the key that a caller chose for `change`. Throws `request.keyReused` where it came with another one.
+    func use(_ key: String, of author: String, for change: String) throws {
+        let known = try query(
+            Query(
+                .all([
+                    PendingWriteRecords.isBy(author), .compare(PendingWriteRecords.key, .equal, .string(key)),
+                ]), limit: 1), in: PendingWriteRecords.keysID
+        ).records.first
+        let oldest = now.adding(-PendingWriteRecords.keyLifetime)
+        if let known, let created = known[PendingWriteRecords.created].dateValue, oldest < created {
+            guard known[PendingWriteRecords.change].stringValue == change else {
+                throw PorticoError(
+                    .keyReused, "This Idempotency-Key came with another change.", target: "Idempotency-Key")
+            }
+            return
+        }
+        try forgetKeys(before: oldest, of: author)
+        if let known { try remove(known.id, of: PendingWriteRecords.keys) }
+        _ = try apply(
+            PendingWriteRecords.keys.name, .create(nil, ["key": .string(key), "change": .string(change)]),
+            author: author)
+    }
+
+    /// A few of them with each that comes, so that none has much to do.
+    private func forgetKeys(before oldest: WireDate, of author: String) throws {
+        let byAge = [SortKey(PendingWriteRecords.created)]
+        let late = Filter.compare(PendingWriteRecords.created, .less, .date(oldest))
+        for record in try query(Query(late, order: byAge, limit: 4), in: PendingWriteRecords.keysID).records {
+            try remove(record.id, of: PendingWriteRecords.keys)
+        }
+        let own = PendingWriteRecords.isBy(author)
+        guard try count(own, in: PendingWriteRecords.keysID) >= PendingWriteRecords.mostKeys else { return }
+        for record in try query(Query(own, order: byAge, limit: 1), in: PendingWriteRecords.keysID).records {
+            try remove(record.id, of: PendingWriteRecords.keys)
+        }
+    }
+
+    private func remove(_ id: RecordID, of entity: Entity) throws { _ = try apply(entity.name, .delete(id)) }
+
+    /// Says that a write is being sent. `mayBeMade`: it has to be found out afterwards where the process ends.
+    public func setBegun(_ write: PendingWrite, mayBeMade: Bool) throws {
+        _ = try apply(
+            PendingWriteRecords.deliveries.name,
+            .update(write.id, ["sent": .bool(write.wasSent || mayBeMade), "tries": .int64(Int64(write.tries + 1))]))
+    }
+
     /// Says whether a write may have been sent.
     public func setSent(_ sent: Bool, of id: RecordID) throws {
         _ = try apply(PendingWriteRecords.deliveries.name, .update(id, ["sent": .bool(sent)]))
+    }
+
+    /// Says how sending a write failed. `isLost`: it may have been made all the same.
+    public func setFailure(_ detail: String, isLost: Bool, of write: PendingWrite) throws {
+        var fields: WireDictionary = ["answer": .string(String(detail.prefix(PendingWriteRecords.longestMessage)))]
+        if isLost {
+            fields["losses"] = .int64(Int64(write.losses + 1))
+            fields["lost"] = .date(write.lost ?? now)
+        }
+        _ = try apply(PendingWriteRecords.deliveries.name, .update(write.id, fields))
+    }
+
+    /// Has a write begin anew. `key`: what names the change from now on; nil: what does so far.
+    public func setUnsent(_ id: RecordID, key: String?) throws {
+        var fields: WireDictionary = ["sent": .bool(false), "losses": .null, "lost": .null]
+        if let key { fields["key"] = .string(key) }
+        _ = try apply(PendingWriteRecords.deliveries.name, .update(id, fields))
     }
 
     /// Says what the other system had before a write is sent.
@@ -281,18 +497,18 @@ extension StoreTransaction {
         _ = try apply(PendingWriteRecords.deliveries.name, .update(id, ["before": before]))
     }
 
-    /// Changes the state of a write.
+    /// Changes the state of a write, or what its author reads of it.
     public func setState(
         _ state: PendingWrite.State, reason: ErrorCode? = nil, message: String? = nil, of id: RecordID
     ) throws {
-        _ = try apply(
-            PendingWriteRecords.writes.name,
-            .update(
-                id,
-                [
-                    "state": .string(state.rawValue), "reason": reason.map { .string($0.rawValue) } ?? .null,
-                    "message": message.map { .string(String($0.prefix(1_000))) } ?? .null,
-                ]))
+        let fields: WireDictionary = [
+            "state": .string(state.rawValue), "reason": reason.map { .string($0.rawValue) } ?? .null,
+            "message": message.map { .string(String($0.prefix(PendingWriteRecords.longestMessage))) } ?? .null,
+        ]
+        let known = try record(id, in: PendingWriteRecords.writesID, visible: nil)
+        // Devices have it already.
+        if let known, fields.allSatisfy({ known.fields[$0.key] ?? .null == $0.value }) { return }
+        _ = try apply(PendingWriteRecords.writes.name, .update(id, fields))
     }
 
     /// Removes a write that is made, or dropped.
@@ -301,12 +517,14 @@ extension StoreTransaction {
         _ = try apply(PendingWriteRecords.writes.name, .delete(id))
     }
 
-    /// Removes the oldest refused write of a mirror where there are more than ``PendingWriteRecords/mostRefused``.
-    public func removeOldestRefusedWrite(of mirror: CollectionID) throws {
-        guard try countOfWrites(of: mirror, in: .refused) > PendingWriteRecords.mostRefused else { return }
-        let query = Query(
-            .all([PendingWriteRecords.isOf(mirror), PendingWriteRecords.isIn(.refused)]),
-            order: [SortKey(PendingWriteRecords.created)], limit: 1)
+    /// Removes the oldest refused write of an author and mirror where there are more than
+    /// ``PendingWriteRecords/mostRefused``.
+    public func removeOldestRefusedWrite(of mirror: CollectionID, by author: String) throws {
+        let refused = Filter.all([
+            PendingWriteRecords.isBy(author), PendingWriteRecords.isOf(mirror), PendingWriteRecords.isIn(.refused),
+        ])
+        guard try count(refused, in: PendingWriteRecords.writesID) > PendingWriteRecords.mostRefused else { return }
+        let query = Query(refused, order: [SortKey(PendingWriteRecords.created)], limit: 1)
         for record in try self.query(query, in: PendingWriteRecords.writesID).records {
             try removePendingWrite(record.id)
         }
@@ -342,9 +560,19 @@ extension PendingWrite {
         wasSent = delivery[PendingWriteRecords.sent].boolValue ?? false
         epoch = delivery[PendingWriteRecords.epoch].stringValue ?? ""
         author = write[PendingWriteRecords.author].stringValue ?? Principal.system.name
+        created = write[PendingWriteRecords.created].dateValue ?? WireDate(secondsSinceReferenceDate: 0)
+        tries = Int(delivery[PendingWriteRecords.tries].int64Value ?? 0)
+        losses = Int(delivery[PendingWriteRecords.losses].int64Value ?? 0)
+        lost = delivery[PendingWriteRecords.lost].dateValue
         let client = delivery[PendingWriteRecords.client].stringValue.flatMap { ClientID($0) }
         let sequence = delivery[PendingWriteRecords.sequence].int64Value
         mutation = client.flatMap { client in sequence.map { WriteOrigin.Mutation(client: client, sequence: $0) } }
+    }
+}
+
+extension WireDate {
+    fileprivate func adding(_ seconds: Double) -> WireDate {
+        WireDate(secondsSinceReferenceDate: secondsSinceReferenceDate + seconds)
     }
 }
 

@@ -63,7 +63,11 @@ public struct StoreMaintenance: Sendable {
 
     /// Removes the log as far as it is older than the offline window.
     public func compact(dryRun: Bool) async throws -> Compaction {
-        try await store.compact(.before(instant(windows.offline)), dryRun: dryRun)
+        let oldest = instant(windows.offline)
+        if !dryRun {
+            while try await store.transact(weight: 500, { try $0.forgetMoves(madeBefore: oldest) }) {}
+        }
+        return try await store.compact(.before(oldest), dryRun: dryRun)
     }
 
     /// Removes losing copies that were kept for long enough; how many.

@@ -160,9 +160,11 @@ extension Device {
         case .ask(let request):
             ask(request)
             if state.rows.kept != nil, let piece = pull.replica.piece { actions.append(.stage(piece)) }
-        case .apply(let rows, let completion, let startsOver):
-            note(.pulled(JournalEntry.Pulled(rows: rows, completion: completion, startsOver: startsOver)))
+        case .apply(let rows, let completion, let startsOver, let moves):
+            note(
+                .pulled(JournalEntry.Pulled(rows: rows, completion: completion, startsOver: startsOver, moves: moves)))
             pull.request = nil
+            if !moves.isEmpty { actions.append(.report(.moved(moves))) }
             actions.append(.report(.pulled(startedOver: startsOver)))
             startPull()
             startPush()
@@ -249,7 +251,9 @@ extension Device {
             if let number = numbers[outcome.sequence] { actions.append(.report(.settled(number, outcome))) }
         }
         // What was sent and has no outcome is to be sent again, but not at once.
-        if outcomes.count < push.sent.count { return waitForPush() }
+        if outcomes.count < push.sent.count {
+            return waitForPush(atLeast: .seconds(answer.outcomes.compactMap(\.retryAfter).max() ?? 0))
+        }
         push.failures = 0
         startPush()
         startPull()
@@ -290,9 +294,11 @@ extension Device {
             .push(number, PushRequest(clientID: state.clientID, checkpoint: checkpoint, mutations: mutations)))
     }
 
-    private mutating func waitForPush() {
+    private mutating func waitForPush(atLeast pause: Duration = .zero) {
         push.isWaiting = true
-        actions.append(.wake(after: limits.pause(afterFailures: push.failures)))
+        // A server that means days is not believed.
+        let asked = min(pause, .seconds(600))
+        actions.append(.wake(after: max(limits.pause(afterFailures: push.failures), asked)))
         push.failures += 1
     }
 }

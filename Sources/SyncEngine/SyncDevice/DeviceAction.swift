@@ -32,6 +32,8 @@ public struct RequestNumber: Sendable, Hashable {
 public enum DeviceReport: Sendable, Equatable {
     /// The rows are those of another checkpoint. Where the device started over, everything may be different.
     case pulled(startedOver: Bool)
+    /// Records have other ids from now on, because another system chose their keys; edits that wait are those of the new ids.
+    case moved([RecordKey: String])
     /// An edit got its outcome, named by the edit's number; conflicts and rejections wait in ``Outbox/setAside``.
     case settled(Int64, MutationOutcome)
     /// Nothing is sent until ``Device/signedIn()``. Nothing is dropped.

@@ -50,6 +50,7 @@ public struct DeviceState: Sendable, Equatable {
         checkpoint = pulled.completion.checkpoint
         if pulled.completion.description != known?.description { known = KnownCollections(pulled.completion) }
         outbox.forgetAcknowledged(through: pulled.completion.position)
+        for (old, id) in pulled.moves { outbox.move(old, to: id, rows, known?[old.collection]) }
         if pulled.startsOver { outbox.rebase(onto: rows) }
     }
 
@@ -135,6 +136,8 @@ public enum JournalEntry: Sendable, Equatable {
         public let completion: PullCompletion
         /// Whether the rows replace everything that was there.
         public let startsOver: Bool
+        /// Records that have another id from now on.
+        public let moves: [RecordKey: String]
     }
 }
 

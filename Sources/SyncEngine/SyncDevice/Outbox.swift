@@ -144,7 +144,39 @@ extension LocalEdit {
     }
 }
 
+extension LocalEdit {
+    fileprivate func moved(to new: RecordKey, _ description: CollectionDescription?) -> LocalEdit {
+        func named(_ fields: WireDictionary) -> WireDictionary {
+            guard let description, fields[description.key] != nil else { return fields }
+            var named = fields
+            named[description.key] = description.keyValue(of: new.id)
+            return named
+        }
+        switch action {
+        case .create(let fields): return LocalEdit(new, .create(named(fields)))
+        case .update(let fields): return LocalEdit(new, .update(named(fields)))
+        case .delete: return LocalEdit(new, .delete)
+        }
+    }
+}
+
 extension PendingEdit {
+    /// `row`: the server's record under the new id. It is the base where it has what the base had, whatever the ids.
+    fileprivate func moved(
+        to new: RecordKey, _ row: RecordCopy?, _ description: CollectionDescription?
+    ) -> PendingEdit {
+        func others(_ fields: WireDictionary?) -> [String: WireValue] {
+            Dictionary(
+                (fields?.entries ?? []).filter { $0.key != description?.key && !$0.value.isNull }
+                    .map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+        }
+        let isBase = row != nil && base != nil && others(row?.fields) == others(base?.fields)
+        let known = isBase ? row : base.map { RecordCopy(id: new.id, rev: $0.rev, fields: $0.fields) }
+        return PendingEdit(
+            number: number, edit: edit.moved(to: new, description), base: known,
+            baseRev: baseRev == nil ? nil : isBase ? row?.rev : Outbox.unknownBase, sequence: sequence)
+    }
+
     /// Whether the edit kept an earlier base than `other` because it met what others had changed. It keeps it for good:
     /// an edit of one's own in between does not mean that the user has seen that change.
     fileprivate func stayedBehind(_ other: PendingEdit) -> Bool {
@@ -168,6 +200,26 @@ private struct ChangedFields {
 }
 
 extension Outbox {
+    /// Edits of a record that has another id now are edits of that. `rows`: the server's, as they are from now on.
+    mutating func move(
+        _ old: RecordKey, to id: String, _ rows: ReplicaRows, _ description: CollectionDescription?
+    ) {
+        let new = RecordKey(old.collection, id)
+        for place in pending.indices where pending[place].edit.key == old {
+            pending[place] = pending[place].moved(to: new, rows[new], description)
+        }
+        for place in acknowledged.indices where acknowledged[place].edit.key == old {
+            acknowledged[place] = AcknowledgedEdit(
+                edit: acknowledged[place].edit.moved(to: new, description), rev: acknowledged[place].rev)
+        }
+        for place in setAside.indices where setAside[place].pending.edit.key == old {
+            let problem = setAside[place]
+            setAside[place] = SetAsideEdit(
+                pending: problem.pending.moved(to: new, rows[new], description), cause: problem.cause,
+                reason: problem.reason)
+        }
+    }
+
     /// A base that the server will find to be none of its revisions.
     static let unknownBase: Int64 = 0
 

@@ -8,7 +8,7 @@ struct Replica: Sendable {
     enum Step: Equatable {
         case ask(PullRequest)
         /// Whole and verified: to be applied together with the checkpoint.
-        case apply(StagedRows, PullCompletion, startsOver: Bool)
+        case apply(StagedRows, PullCompletion, startsOver: Bool, moves: [RecordKey: String])
         /// The server's checksums and its pages did not fit together, several times.
         case giveUp(scopes: [String])
     }
@@ -16,6 +16,8 @@ struct Replica: Sendable {
     private let limits: DeviceLimits
     private var staged = StagedRows()
     private var startsOver = false
+    /// Records that have another id now.
+    private var moves: [RecordKey: String] = [:]
     private var refetches = 0
     private var description: String?
 
@@ -29,6 +31,7 @@ struct Replica: Sendable {
     ) -> PullRequest {
         self.description = description
         staged = StagedRows()
+        moves = [:]
         refetches = 0
         startsOver = checkpoint == nil
         if startsOver { for collection in rows.collections { staged.clear(collection) } }
@@ -37,7 +40,10 @@ struct Replica: Sendable {
 
     mutating func receive(_ page: PullPage, over rows: ReplicaRows) -> Step {
         for scope in page.reset { staged.clear(scope) }
-        for operation in page.operations { staged.apply(operation, over: rows) }
+        for operation in page.operations {
+            staged.apply(operation, over: rows)
+            if case .remove(let id?) = operation.kind { moves[RecordKey(operation.collection, operation.id)] = id }
+        }
         switch page.ending {
         case .next(let token): return .ask(request(token))
         case .complete(let completion): return verify(completion, over: rows)
@@ -59,7 +65,7 @@ struct Replica: Sendable {
         for collection in touched.subtracting(named) { staged.clear(collection) }
         // Not held any longer than needed: after a first sync it is everything there is.
         defer { staged = StagedRows() }
-        return .apply(staged, completion, startsOver: startsOver)
+        return .apply(staged, completion, startsOver: startsOver, moves: moves)
     }
 
     /// What is to be staged now; nil: nothing yet.

@@ -6,6 +6,8 @@ import SyncMessages
 struct MutationExecution {
     let plan: PushPlan
     let mutation: Mutation
+    /// As the device sent it: of the id that the record had there.
+    let sent: Mutation
     let catalogue: SyncCatalogue
     let epoch: Epoch
     let transaction: any StoreTransaction
@@ -226,7 +228,7 @@ extension MutationExecution {
     /// Stored with the outcome in the transaction of the effect.
     func remember(_ outcome: MutationOutcome) throws {
         try transaction.remember(
-            [Self.outcomeKey: outcome.wireValue, Self.digestKey: .string(digest)], of: mutation.sequence,
+            [Self.outcomeKey: outcome.wireValue, Self.digestKey: .string(digest(of: sent.id))], of: mutation.sequence,
             from: plan.client, of: principal.id)
     }
 
@@ -241,7 +243,7 @@ extension MutationExecution {
     /// The stored outcome, but for a record that the caller has lost the sight of. A device that counts anew, restored
     /// from a backup of its own, gets an error instead of another mutation's outcome.
     func again(_ known: PushOutcome) throws -> MutationOutcome {
-        guard known.content[Self.digestKey]?.stringValue == digest else {
+        guard try known.content[Self.digestKey]?.stringValue.map({ try digests().contains($0) }) ?? false else {
             try keepLosing(.rejection)
             return refusal(
                 PorticoError(
@@ -261,11 +263,20 @@ extension MutationExecution {
     }
 
     /// Of what names the mutation. Values are left out: a repetition in another wire format may spell them differently.
-    private var digest: String {
+    private func digest(of id: String) -> String {
         var mixer = StableHash()
-        for part in [mutation.operation.rawValue, mutation.collection, mutation.id] { mixer.add(part) }
-        for name in mutation.fields?.keys.sorted() ?? [] { mixer.add(name) }
+        for part in [sent.operation.rawValue, sent.collection, id] { mixer.add(part) }
+        for name in sent.fields?.keys.sorted() ?? [] { mixer.add(name) }
         return String(mixer.value, radix: 16)
+    }
+
+    /// Those of a mutation that is sent again: the record may have got another id meanwhile, and the device heard of it.
+    private func digests() throws -> [String] {
+        guard let collection = catalogue[sent.collection], let id = RecordID(sent.id),
+            collection.declaration.isWrittenElsewhere(collection.entity.name)
+        else { return [digest(of: sent.id)] }
+        let former = try transaction.formerIDs(of: id, in: collection.id).map(\.text)
+        return ([sent.id] + former).map { digest(of: $0) }
     }
 
     /// What the device wrote, for the caller that wants to look at it.

@@ -231,10 +231,22 @@ extension PullPageBuilder {
         if let record, isSeen, try scope.holds(state, at: stretch.to, in: memberships) {
             put(record, of: scope)
         } else if !isSeen, let lost = try lastSeen(stretches, of: scope) {
-            add(scope, id, record?.revision ?? Revision(lost.until.number + 1), .remove)
+            add(
+                scope, id, record?.revision ?? Revision(lost.until.number + 1),
+                .remove(movedTo: try newID(of: id, in: scope)))
         } else if try scope.holds(stretches.last?.state, at: stretch.from, in: memberships) {
-            add(scope, id, record?.revision ?? snapshot.position, .remove)
+            add(scope, id, record?.revision ?? snapshot.position, .remove(movedTo: try newID(of: id, in: scope)))
         }
+    }
+
+    /// Where another system chose the record's key; nil: it has none that the device may see.
+    private func newID(of id: RecordID, in scope: SyncScope) throws -> String? {
+        let collection = scope.collection
+        guard collection.declaration.isWrittenElsewhere(collection.entity.name),
+            let move = try snapshot.move(of: id, in: collection.id),
+            try snapshot.record(move.to, in: collection.id, visible: scope.visible) != nil
+        else { return nil }
+        return move.to.text
     }
 
     private func lastSeen(_ stretches: [RowHistory.Stretch], of scope: SyncScope) throws -> RowHistory.Stretch? {
@@ -294,7 +306,7 @@ extension PullPageBuilder {
         if has, !had || tellsAgain { put(row, of: scope) }
         guard had, !has else { return }
         checkpoint.scopes[index].checksum.remove(collection: scope.name, id: row.id.text, rev: row.revision.number)
-        add(scope, row.id, row.revision, .remove)
+        add(scope, row.id, row.revision, .remove())
     }
 
     private func rows(of scope: SyncScope, in groups: [RecordID], by group: GroupRelation) throws -> RecordPage {

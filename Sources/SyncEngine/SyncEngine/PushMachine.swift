@@ -47,7 +47,8 @@ public struct PushMachine: Sendable {
         outcomes.reserveCapacity(plan.mutations.count)
         for mutation in plan.mutations {
             let run = MutationExecution(
-                plan: plan, mutation: mutation, catalogue: catalogue, epoch: tokens.epoch, transaction: transaction)
+                plan: plan, mutation: try following(mutation, in: transaction), sent: mutation, catalogue: catalogue,
+                epoch: tokens.epoch, transaction: transaction)
             do {
                 outcomes.append(try run.outcome())
             } catch let undecided as UndecidedConflict {
@@ -61,6 +62,28 @@ public struct PushMachine: Sendable {
             }
         }
         return PushProgress(outcomes: outcomes, pendingConflict: nil)
+    }
+}
+
+extension PushMachine {
+    /// The mutation of a record that has another id now as one of that: another system chose its key, and the device may not
+    /// have heard of it.
+    private func following(_ mutation: Mutation, in transaction: any StoreTransaction) throws -> Mutation {
+        guard let collection = catalogue[mutation.collection], let id = RecordID(mutation.id),
+            collection.declaration.isWrittenElsewhere(collection.entity.name),
+            let move = try transaction.move(of: id, in: collection.id),
+            try transaction.record(id, in: collection.id, visible: nil) == nil
+        else { return mutation }
+        var followed = mutation
+        followed.id = move.to.text
+        if let base = mutation.baseRev, let before = move.before, base == before.number {
+            followed.baseRev = move.after.number
+        }
+        let key = collection.entity.key.field
+        if let field = collection.entity.fields.first(where: { $0.name == key }), mutation.fields?[key.text] != nil {
+            followed.fields?[key.text] = move.to.keyValue(of: field)
+        }
+        return followed
     }
 }
 
@@ -151,7 +174,8 @@ public struct PushExecution: Sendable {
     /// A transaction was undone. Throws the error where nothing of the push was made and nothing of it can be.
     public mutating func failed(_ error: any Error) throws {
         switch error {
-        case let broken as InterruptedPush where settled.count + broken.made > 0:
+        // A mutation that finds no place here and now is answered as one, first or not: the device's others are none of it.
+        case let broken as InterruptedPush where settled.count + broken.made > 0 || broken.cause.code == .overloaded:
             end = settled.count + broken.made
             delay = broken.cause
         case let broken as InterruptedPush: throw broken.cause
@@ -172,7 +196,8 @@ extension Mutation {
     fileprivate func delayed(by error: PorticoError?) -> MutationOutcome {
         MutationOutcome(
             sequence: sequence, verdict: .retry, reason: (error?.code ?? .overloaded).rawValue,
-            message: "The change cannot be made now.")
+            message: error?.retryAfter == nil ? "The change cannot be made now." : error?.message,
+            retryAfter: error?.retryAfter.map { Int64($0) })
     }
 }
 

@@ -114,8 +114,8 @@ public struct RecordOperation: SyncMessage {
     public enum Kind: Sendable, Equatable {
         /// The record with these fields; every other field is gone.
         case put(RecordFields)
-        /// The device no longer has the record.
-        case remove
+        /// The device no longer has the record. `movedTo`: the id that the record has from now on; nil: it is gone.
+        case remove(movedTo: String? = nil)
     }
 
     /// The collection's name.
@@ -140,7 +140,7 @@ public struct RecordOperation: SyncMessage {
         rev = try value.integer("rev")
         switch try value.text("operation") {
         case "put": kind = .put(RecordFields(try value.optionalFields("fields") ?? [:]))
-        case "remove": kind = .remove
+        case "remove": kind = .remove(movedTo: try value.optionalText("movedTo"))
         default: throw MessageError("operation", expected: "put or remove")
         }
     }
@@ -153,7 +153,9 @@ public struct RecordOperation: SyncMessage {
         case .put(let fields):
             members["operation"] = "put"
             members["fields"] = .dictionary(fields.tree)
-        case .remove: members["operation"] = "remove"
+        case .remove(let movedTo):
+            members["operation"] = "remove"
+            if let movedTo { members["movedTo"] = .string(movedTo) }
         }
         return .dictionary(members)
     }

@@ -145,10 +145,12 @@ public struct MutationOutcome: SyncMessage {
     public var reason: String?
     /// The reason in words that may be shown.
     public var message: String?
+    /// After how many seconds a mutation that is to be sent again should be; nil: the device decides.
+    public var retryAfter: Int64?
 
     public init(
         sequence: Int64, verdict: Verdict, rev: Int64? = nil, record: RecordCopy? = nil, reason: String? = nil,
-        message: String? = nil
+        message: String? = nil, retryAfter: Int64? = nil
     ) {
         self.sequence = sequence
         self.verdict = verdict
@@ -156,6 +158,7 @@ public struct MutationOutcome: SyncMessage {
         self.record = record
         self.reason = reason
         self.message = message
+        self.retryAfter = retryAfter
     }
 
     public init(from value: WireValue) throws(MessageError) {
@@ -168,6 +171,7 @@ public struct MutationOutcome: SyncMessage {
         if let copy = value.member("record") { record = try RecordCopy(from: copy) }
         reason = try value.optionalText("reason")
         message = try value.optionalText("message")
+        retryAfter = try value.optionalInteger("retryAfter")
     }
 
     public var wireValue: WireValue {
@@ -176,6 +180,7 @@ public struct MutationOutcome: SyncMessage {
                 ("sequence", .int64(sequence)), ("outcome", .string(verdict.rawValue)),
                 ("rev", rev.map(WireValue.int64)), ("record", record?.wireValue),
                 ("reason", reason.map(WireValue.string)), ("message", message.map(WireValue.string)),
+                ("retryAfter", retryAfter.map(WireValue.int64)),
             ]))
     }
 }

@@ -96,6 +96,7 @@ extension SimulationCounts {
         switch report {
         case .pulled(startedOver: true): count("pulled anew")
         case .pulled: count("pulled")
+        case .moved: count("moved")
         case .settled: break
         case .signInNeeded: count("sign-ins needed")
         case .scopesDisagree: count("scopes disagreed")

@@ -16,11 +16,19 @@ struct Writes: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the writes, the oldest first.")
 
         @OptionGroup var options: ConnectionOptions
+        @Option(help: "Only those of this account.") var author: String?
+        @Option(help: "Only those of the record with this id.") var record: String?
+        @Option(help: "Only those of this mirror, ADAPTER/ENTITY.") var mirror: String?
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get("/admin/v1/writes") }
+            let asked = [("author", author), ("record", record), ("mirror", mirror)]
+                .compactMap { name, value in value.map { "\(name)=\($0.asPathSegment)" } }
+            let path = "/admin/v1/writes" + (asked.isEmpty ? "" : "?" + asked.joined(separator: "&"))
+            let value = try await options.withConnection { try await $0.get(path) }
             try Printer(style: options.output).show(
-                value, columns: ["id", "collection", "record", "state", "reason", "author", "created"], list: "writes")
+                value,
+                columns: ["id", "collection", "record", "state", "reason", "tries", "answer", "author", "created"],
+                list: "writes")
         }
     }
 

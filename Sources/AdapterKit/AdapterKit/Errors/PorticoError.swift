@@ -76,6 +76,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case notAcceptable = "request.notAcceptable"
     /// A password or token stands in the URL.
     case secretInURL = "request.secretInURL"
+    /// The idempotency key came with another change before.
+    case keyReused = "request.keyReused"
 
     // Where it went
     /// There is nothing at the path.

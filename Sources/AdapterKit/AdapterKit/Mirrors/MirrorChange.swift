@@ -97,6 +97,32 @@ extension MirrorWriteResult {
         }
     }
 
+    /// A refusal with the other system's own words, for the author of the change; any other result as it is.
+    ///
+    /// Of the words 300 characters are kept, in one line, without what controls a terminal or turns the direction of text.
+    public func quoting(_ words: String?) -> MirrorWriteResult {
+        guard case .refused(let code, let message) = self, let words else { return self }
+        var shown = ""
+        var isGap = false
+        for scalar in words.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .privateUse, .unassigned:
+                isGap = !shown.isEmpty
+                continue
+            default: break
+            }
+            if isGap { shown.append(" ") }
+            isGap = false
+            shown.unicodeScalars.append(scalar)
+            // A letter may have any number of marks.
+            if shown.unicodeScalars.count >= 300 {
+                shown.append("…")
+                break
+            }
+        }
+        return shown.isEmpty ? self : .refused(code, "\(message) It says: \(shown)")
+    }
+
     /// What an error says of a change that an adapter was to make: only where nothing can have been sent, it was not made.
     public init(_ error: any Error) {
         switch error {

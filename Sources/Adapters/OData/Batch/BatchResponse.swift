@@ -175,6 +175,7 @@ enum BatchFailure {
         case .preconditionFailed: 412
         case .requestTooLarge: 413
         case .unsupportedMediaType, .unsupportedEncoding: 415
+        case .keyReused: 422
         case .loginThrottled, .rateLimited: 429
         case .deadlineExceeded, .upstreamTimeout, .upstreamOutcomeUnknown: 504
         case .upstreamFailed: 502

@@ -17,7 +17,8 @@ struct PageReadingTests {
                     "half": .double(0.5),
                     "map": ["deep": ["deeper": [:]]],
                 ])),
-            RecordOperation(collection: "notes", id: "b", rev: -1, kind: .remove),
+            RecordOperation(collection: "notes", id: "b", rev: -1, kind: .remove()),
+            RecordOperation(collection: "notes", id: "c", rev: 8, kind: .remove(movedTo: "d")),
             RecordOperation(collection: "", id: "", rev: 0, kind: .put([:])),
         ],
         ending: .complete(

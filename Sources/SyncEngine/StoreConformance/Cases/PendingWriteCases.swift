@@ -57,6 +57,45 @@ extension StoreConformance {
             try expectEqual(writes.first?.fields["name"], "apple", "its fields")
             try expectEqual(try await store.names(), [:], "records")
         },
+        ConformanceCase("waiting updates of one author and record are one write until it is sent") { store in
+            try await store.mirrored(.queued).create(["id": "a", "name": "apple"], in: "items")
+            for write in try await store.pending(after: 0) {
+                try await store.transact(weight: 2) { try $0.removePendingWrite(write.id) }
+            }
+            for fields in [["rank": 1], ["note": "red"], ["rank": 2]] as [WireDictionary] {
+                try await store.mirrored(.queued).update("a", fields, in: "items")
+            }
+            var writes = try await store.pending(after: 0)
+            try expectEqual(writes.map(\.fields), [["rank": 2, "note": "red"]], "what is joined")
+            try expectEqual(writes.first?.before?["rank"] ?? .null, .null, "the state before the first")
+            // Under a key of its caller it may come again.
+            try await store.mirrored(.queued, key: "k").update("a", ["rank": 3], in: "items")
+            try await store.mirrored(.queued).update("a", ["rank": 4], in: "items")
+            try await store.mirrored(.queued).update("a", ["rank": 5], in: "items")
+            writes = try await store.pending(after: 0)
+            try expectEqual(writes.map { $0.fields["rank"] }, [2, 3, 5], "with a key of its caller between")
+            let last = writes[2]
+            try await store.transact(weight: 1) { try $0.setBegun(last, mayBeMade: false) }
+            try await store.mirrored(.queued).update("a", ["rank": 7], in: "items")
+            try expectEqual(
+                try await store.pending(after: 0).map { $0.fields["rank"] }, [2, 3, 5, 7], "once it is sent")
+            let rank = try await store.record("a", in: Samples.itemsID, visible: nil)?["rank"]
+            try expectEqual(rank, 7, "the record")
+        },
+        ConformanceCase("a key that a caller chose names one change, for a day and for each account") { store in
+            try await store.mirrored(.queued, key: "k").create(["id": "a", "name": "apple"], in: "items")
+            try await expectError(.keyReused, "another change under the key") {
+                try await store.mirrored(.queued, key: "k").update("a", ["rank": 1], in: "items")
+            }
+            try await expectError(.requestInvalid, "a change that cannot be") {
+                try await store.mirrored(.queued, key: "l").update("a", ["rank": "one"], in: "items")
+            }
+            try await store.mirrored(.queued, key: "l").update("a", ["rank": 1], in: "items")
+            try await store.mirrored(.queued, key: "l").update("a", ["rank": 1], in: "items")
+            try await store.mirrored(.queued, key: "k", of: "bob").create(["id": "b", "name": "pear"], in: "items")
+            try expectEqual(
+                try await store.pending(after: 0).map(\.key), ["k", "l", "l", "k"], "the writes that are kept")
+        },
         ConformanceCase("a pending write changes its state, and goes") { store in
             try await store.mirrored(.queued).create(["id": "a", "name": "apple"], in: "items")
             let id = try await store.pending(after: 0)[0].id
@@ -90,13 +129,15 @@ private struct Proposals: WriteThrough {
 }
 
 extension Store {
-    fileprivate func mirrored(_ writing: MirrorSource.Writing, key: String? = nil) -> AdapterRecords {
+    fileprivate func mirrored(
+        _ writing: MirrorSource.Writing, key: String? = nil, of author: String = "ada"
+    ) -> AdapterRecords {
         AdapterRecords(
             store: self,
             declaration: AdapterDeclaration(
                 name: Samples.adapter, title: "", summary: "", version: "1", entities: [Samples.items],
                 mirrors: [MirrorSource("items", of: "hr", writing: writing)]),
-            principal: Principal(kind: .user, id: "1", name: "ada"), origin: WriteOrigin(idempotencyKey: key),
+            principal: Principal(kind: .user, id: author, name: author), origin: WriteOrigin(idempotencyKey: key),
             through: writing == .through ? Proposals(store: self) : nil)
     }
 

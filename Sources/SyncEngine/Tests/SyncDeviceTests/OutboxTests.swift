@@ -19,6 +19,26 @@ struct OutboxTests {
     }
 
     @Test
+    func `an edit of a record that has another id by now is an edit of that`() throws {
+        var bench = Bench()
+        bench.start(with: ["n1": 3])
+        try bench.edit(.update(["a": "mine"]))
+        bench.replyToPush(.unavailable)
+        bench.take(bench.device.sync())
+        var page = Bench.complete(["n9": 5], put: ["n9": 5])
+        page.operations.insert(
+            RecordOperation(collection: "notes", id: "n1", rev: 5, kind: .remove(movedTo: "n9")), at: 0)
+        bench.answerPull(page)
+        #expect(bench.reports.contains(.moved([Bench.note: "n9"])))
+        #expect(bench.text() == nil && bench.text(RecordKey("notes", "n9")) == "mine")
+        bench.take(bench.device.wake())
+        #expect(bench.sent.map(\.id) == ["n9"] && bench.sent.map(\.sequence) == [1])
+        #expect(bench.sent.map(\.baseRev) == [5])
+        bench.restart()
+        #expect(bench.sent.map(\.id) == ["n9"])
+    }
+
+    @Test
     func `an edit of a record that is under way waits and is made on what comes of the first`() throws {
         var bench = Bench()
         bench.start(with: ["n1": 3])

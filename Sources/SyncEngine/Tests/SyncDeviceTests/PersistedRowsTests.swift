@@ -33,7 +33,7 @@ struct PersistedRowsTests {
         var second = device()
         #expect(ids(second) == ["n1", "n2"])
         var page = Bench.complete(["n2": 2, "n3": 3], put: ["n3": 3])
-        page.operations.append(RecordOperation(collection: "notes", id: "n1", rev: 3, kind: .remove))
+        page.operations.append(RecordOperation(collection: "notes", id: "n1", rev: 3, kind: .remove()))
         let entries = pull(page, &second)
         #expect(ids(second) == ["n2", "n3"])
         #expect(second.state[RecordKey("notes", "n1")] == nil)

@@ -41,7 +41,7 @@ struct StagingTests {
 
     private func page(_ revisions: [String: Int64], remove: [String] = [], reset: Bool = false) -> PullPage {
         let puts = revisions.sorted { $0.key < $1.key }.map { Bench.put($0.key, $0.value) }
-        let removals = remove.map { RecordOperation(collection: "notes", id: $0, rev: 99, kind: .remove) }
+        let removals = remove.map { RecordOperation(collection: "notes", id: $0, rev: 99, kind: .remove()) }
         return PullPage(reset: reset ? ["notes"] : [], operations: puts + removals, ending: .next("more"))
     }
 
