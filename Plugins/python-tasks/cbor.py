@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import re
 import struct
 import sys
 
@@ -13,6 +14,10 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 class Malformed(ValueError):
     """Bytes that are no CBOR item of the protocol."""
+
+
+class Instant(datetime.datetime):
+    """A date with more digits than microseconds. `text` has them all, and is sent back while the date is passed on as it is."""
 
 
 def dumps(value):
@@ -29,6 +34,15 @@ def loads(data):
     if reader.at != len(data):
         raise Malformed("more follows the item")
     return value
+
+
+def _date(text):
+    plain = re.sub(r"(\.\d{6})\d+", r"\1", text).replace("Z", "+00:00")
+    if plain == text.replace("Z", "+00:00"):
+        return datetime.datetime.fromisoformat(plain)
+    instant = Instant.fromisoformat(plain)
+    instant.text = text
+    return instant
 
 
 def _head(kind, number, out):
@@ -64,6 +78,9 @@ def _write(value, out):
         _head(2, len(value), out)
         out += value
     elif isinstance(value, datetime.datetime):
+        if text := getattr(value, "text", None):
+            _head(6, 0, out)
+            return _write(text, out)
         seconds = (value - _EPOCH).total_seconds()
         _head(6, 1, out)
         _write(int(seconds) if seconds.is_integer() else seconds, out)
@@ -159,7 +176,7 @@ class _Reader:
     def tagged(self, tag, value):
         try:
             if tag == 0:
-                return datetime.datetime.fromisoformat(value.replace("Z", "+00:00"))
+                return _date(value)
             if tag == 1:
                 return _EPOCH + datetime.timedelta(seconds=value)
             if tag in (2, 3):

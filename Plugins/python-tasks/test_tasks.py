@@ -154,6 +154,12 @@ class Codec(unittest.TestCase):
             cbor.loads(bytes.fromhex("c074323031332d30332d32315432303a30343a30305a")),
             datetime.datetime(2013, 3, 21, 20, 4, tzinfo=datetime.timezone.utc))
 
+    def test_a_date_of_more_digits_is_sent_back_as_it_came(self):
+        data = bytes.fromhex("c0781c323032362d30362d32345431323a35373a34342e373537303837345a")
+        date = cbor.loads(data)
+        self.assertEqual(date, datetime.datetime(2026, 6, 24, 12, 57, 44, 757087, tzinfo=datetime.timezone.utc))
+        self.assertEqual(cbor.dumps(date), data)
+
     def test_as_many_levels_as_a_frame_may_have_are_read(self):
         levels = bytes.fromhex("a16161" * 256 + "81" * 256 + "00")
         self.assertEqual(cbor.dumps(cbor.loads(levels)), levels)

@@ -78,7 +78,7 @@ struct GeneratedTextTests {
         let swift = try Self.swift(
             Self.description(input: Self.object("Order", members, required: ["at", "lines"])))
         for line in [
-            "var at: Date", "var bytes: Data?", "var sure: Bool?", "var price: Decimal?", "var rows: Int64?",
+            "var at: WireDate", "var bytes: Data?", "var sure: Bool?", "var price: Decimal?", "var rows: Int64?",
             "var order: Order?", "var rest: WireValue?", "var lines: [Line]", "case asc = \"ASC\"", "import ValueTree",
         ] { #expect(swift.contains(line), "\(line)") }
     }

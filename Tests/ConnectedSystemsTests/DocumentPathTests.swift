@@ -70,6 +70,23 @@ import Testing
         #expect(FieldType.string(maximumLength: 9).decoded("", .csv) == "")
     }
 
+    @Test(arguments: [
+        (DateForm.rfc3339, WireValue.string("2026-06-24T12:57:44.757087412Z"), "2026-06-24T12:57:44.757087412Z"),
+        (.unix, 1_782_305_864.757087, "2026-06-24T12:57:44.757087Z"),
+        (.unix, .decimal(WireDecimal("1782305864.7570874")!), "2026-06-24T12:57:44.7570874Z"),
+        (.unix, "1782305864.7570874", "2026-06-24T12:57:44.7570874Z"),
+        (.unixMilliseconds, .decimal(WireDecimal("1782305864757.0874")!), "2026-06-24T12:57:44.7570874Z"),
+        (.unixMilliseconds, .int64(-1), "1969-12-31T23:59:59.999Z"),
+    ])
+    func `every digit of an instant is read, and written again`(form: DateForm, written: WireValue, text: String) {
+        let instant = form.decoded(written)
+        #expect(instant?.rfc3339 == text)
+        guard let instant else { return }
+        let again = form.encoded(.date(instant))
+        let number = written.decimalValue ?? written.stringValue.flatMap { WireDecimal($0) }
+        #expect(again.decimalValue == number && (number != nil || again == written))
+    }
+
     @Test(arguments: DateForm.allCases)
     func `a date is written as it is read`(form: DateForm) {
         let midnight = WireValue.date(WireDate(rfc3339: "2026-11-23T00:00:00Z")!)

@@ -423,6 +423,18 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         #expect(system.upstream.asked.isEmpty)
     }
 
+    @Test func `a time of day where the system has a day is refused`() async throws {
+        let system = try System(writes, answer: response(204), current: [response(200, current)])
+        let noon = WireValue.date(WireDate(rfc3339: "2026-11-23T12:00:00Z")!)
+        let changed = change(.update, ["born": noon])
+        guard case .refused(.requestInvalid, let message) = try await system.source.write(changed)
+        else {
+            Issue.record("it was sent")
+            return
+        }
+        #expect(message.contains("born is a day") && system.upstream.asked.isEmpty)
+    }
+
     @Test func `a page for people and a cut document are no success of a change`() async throws {
         for answer in [response(200, "<html>", "text/html"), response(200, #"{"person": "#)] {
             let system = try System(writes, answer: answer, current: [response(200, current)])

@@ -476,7 +476,8 @@ class MirroredUsers(Scenario):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-shares-"))
         (folder / "data").mkdir()
         config = folder / "portico.yaml"
-        config.write_text(CONFIGURATION.format(url=upstream.address, write="queued", keys="true"))
+        config.write_text(CONFIGURATION.format(
+            url=upstream.address, access="{ read: login, write: login }", write="queued", keys="true"))
         gateway = Gateway(config=str(config), data=folder / "data")
         gateway.upstream, gateway.folder = upstream, folder
         return cls(gateway)

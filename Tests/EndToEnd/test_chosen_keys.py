@@ -22,7 +22,7 @@ identity: {{ basic: {{ enabled: true }}, demoAccounts: [{{ name: alice, password
 upstreams:
   shop: {{ url: '{url}/', networks: [127.0.0.1/32], deadline: 2s, limits: {{ tries: 1, failures: 1000 }} }}
 adapters:
-  shop: {{ connect: shop.yaml }}
+  shop: {{ connect: shop.yaml, access: {{ read: login, write: login }} }}
 """
 CONNECTION = """
 title: Shop

@@ -40,8 +40,12 @@ import Testing
             let extra: [UInt8] = [0xA1, 0x62, 0x6B, 0x02, 0x81, 0x61, 0x01]  // {"k\u{2}": ["\u{1}"]}
             try database.execute(
                 sql: """
-                    UPDATE "\(table)" SET name = ?, code = ?, extra = ?, ratio = 9e999, at = 1e15 WHERE id = 'odd'
-                    """, arguments: ["a\u{1}b\u{FFFF}", "x\u{3}", Data(extra)])
+                    UPDATE "\(table)" SET name = ?, code = ?, extra = ?, ratio = 9e999, at = ? WHERE id = 'odd'
+                    """,
+                arguments: [
+                    "a\u{1}b\u{FFFF}", "x\u{3}", Data(extra),
+                    Data(InstantKey.bytes(of: WireDate(secondsSinceReferenceDate: 1e15))),
+                ])
             try database.execute(sql: "UPDATE \"\(table)\" SET code = ? WHERE id = 'other'", arguments: ["x\u{4}"])
         }
         let store = try directory.store()

@@ -16,6 +16,11 @@ import Testing
         try await promise.run { try directory.store() }
     }
 
+    @Test func `ten thousand instants of all years are exact`() async throws {
+        let directory = try TemporaryDirectory()
+        try await StoreConformance.instants(count: 10_000).run { try directory.store() }
+    }
+
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `random queries agree with the reference`(seed: UInt64) async throws {
         let directory = try TemporaryDirectory()

@@ -426,7 +426,7 @@ import Upstream
             ])
         #expect(
             Configured.refusal("adapters: { users: { entities: { people: { access: login } } } }")
-                .contains("c.yaml:1:51: The adapter users has no entity people: it has users."))
+                .contains("c.yaml:1:52: The adapter users has no entity people: it has users."))
     }
 
     @Test(arguments: [

@@ -43,6 +43,14 @@ public struct WireDecimal: Sendable {
 extension WireDecimal {
     /// Whether the number is zero.
     public var isZero: Bool { digits == "0" }
+
+    /// The number times −1.
+    public var negated: WireDecimal { WireDecimal(isNegative: !isNegative, digits: digits, exponent: exponent) }
+
+    /// The number times 10 to `places`, with the same digits.
+    public func shifted(by places: Int) -> WireDecimal {
+        WireDecimal(isNegative: isNegative, digits: digits, exponent: exponent + places)
+    }
 }
 
 extension WireDecimal: Hashable {

@@ -222,6 +222,6 @@ struct SystemWallClock: WallClock {
     func now() -> WireDate {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        return WireDate(secondsSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
+        return WireDate(secondsSince1970: time.tv_sec, nanoseconds: time.tv_nsec)
     }
 }

@@ -261,6 +261,13 @@ extension ConnectedEntity {
                 .requestInvalid, "\(field.name) cannot be \(isNew ? "given" : "changed") in \(name).",
                 target: field.name.text)
         }
+        for field in rows.fields where field.type == .date(.day) && sent.contains(field.name) {
+            guard let instant = fields[field.name.text]?.dateValue, !instant.isMidnight,
+                before?[field.name.text] != .date(instant)
+            else { continue }
+            return PorticoError(
+                .requestInvalid, "\(field.name) is a day in \(name): an instant at 00:00:00Z.", target: field.name.text)
+        }
         return nil
     }
 }

@@ -125,8 +125,8 @@ enum DateForm: String, Sendable, CaseIterable {
         case .day:
             guard let text = value.stringValue, text.utf8.count == 10 else { return nil }
             return WireDate(rfc3339: text + "T00:00:00Z")
-        case .unix: return Self.seconds(value, per: 1)
-        case .unixMilliseconds: return Self.seconds(value, per: 1_000)
+        case .unix: return Self.instant(value, digits: 0)
+        case .unixMilliseconds: return Self.instant(value, digits: 3)
         }
     }
 
@@ -135,22 +135,29 @@ enum DateForm: String, Sendable, CaseIterable {
         switch self {
         case .rfc3339: return instant.rfc3339.map { .string($0) } ?? .null
         case .day: return instant.rfc3339.map { .string(String($0.prefix(10))) } ?? .null
-        case .unix: return Self.number(instant.secondsSince1970)
-        case .unixMilliseconds: return Self.number(instant.secondsSince1970 * 1_000)
+        case .unix: return Self.number(instant, digits: 0)
+        case .unixMilliseconds: return Self.number(instant, digits: 3)
         }
     }
 
-    private static func seconds(_ value: WireValue, per unit: Double) -> WireDate? {
-        guard let number = value.doubleValue ?? value.stringValue.flatMap({ Double($0) }), number.isFinite else {
-            return nil
-        }
-        let instant = WireDate(secondsSince1970: number / unit)
-        return instant.rfc3339 == nil ? nil : instant
+    /// A number of seconds since 1970 times 10 to `digits`, exact: a double is its shortest digits.
+    private static func instant(_ value: WireValue, digits: Int) -> WireDate? {
+        guard let number = value.decimalValue ?? value.stringValue.flatMap({ WireDecimal($0) }),
+            let instant = WireDate.unixEpoch.adding(decimalSeconds: number.shifted(by: -digits)), instant.isInCalendar
+        else { return nil }
+        return instant
     }
 
-    private static func number(_ value: Double) -> WireValue {
-        Int64(exactly: value).map { .int64($0) } ?? .double(value)
+    /// An integer or a double where one is the same number, otherwise all digits.
+    private static func number(_ instant: WireDate, digits: Int) -> WireValue {
+        let number = instant.decimalSeconds(since: .unixEpoch).shifted(by: digits)
+        return number.narrowed ?? .decimal(number)
     }
+}
+
+extension WireDate {
+    /// Whether it is the beginning of a day in UTC.
+    var isMidnight: Bool { fraction.isEmpty && wholeSecondsSinceReferenceDate.isMultiple(of: 86_400) }
 }
 
 extension String {

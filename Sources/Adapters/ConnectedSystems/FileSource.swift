@@ -68,8 +68,7 @@ struct FileState: Equatable {
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw Self.unreadable(path) }
         size = Int(status.st_size)
         // The epoch is changed in whole seconds.
-        let seconds = status.st_mtim.tv_sec &- Int(WireDate.unixEpochOffset)
-        modified = WireDate(secondsSinceReferenceDate: Double(seconds) + Double(status.st_mtim.tv_nsec) / 1e9)
+        modified = WireDate(secondsSince1970: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
         text = "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
     }
 

@@ -111,7 +111,7 @@ private struct ContentCheck {
         case .decimal: throw FeedContentError("is a number with more digits than property lists carry")
         case .uid: throw FeedContentError("is a keyed archiver's reference, which only binary property lists have")
         case .double(let number) where !number.isFinite: throw FeedContentError("is a number that JSON does not have")
-        case .date(let instant) where !instant.secondsSinceReferenceDate.isFinite:
+        case .date(let instant) where !instant.isFinite:
             throw FeedContentError("is no instant")
         case .string(let text): try check(text)
         default: return

@@ -91,13 +91,16 @@ package struct DeclaredIndexes: Sendable {
         "field:\(collection):\(fields.joined(separator: ","))"
     }
 
+    /// Grows with every change of ``ValueTree/WireValue/comparable``, so that indexes over other values are made anew.
+    private static let form = 2
+
     /// The collection is the first column, though it is the same in every entry: without it SQLite takes the primary key,
     /// which begins with it, to be the cheaper way, and reads and sorts the whole collection.
     private static func definition(_ collection: String, _ fields: [String]) -> String {
         let columns = fields.map { "field(fields, \($0.sqlText))" }.joined(separator: ", ")
         return """
             CREATE INDEX \(name(collection, fields).sqlName) ON records (collection, \(columns), id)
-            WHERE collection = \(collection.sqlText)
+            WHERE collection = \(collection.sqlText) /* \(form) */
             """
     }
 

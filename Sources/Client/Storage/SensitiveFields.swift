@@ -70,7 +70,7 @@ enum FieldFunction {
 }
 
 extension WireValue {
-    /// Numbers compare as numbers, dates by their seconds, text and data by their bytes.
+    /// Numbers compare as numbers, dates by their steps of 100 nanoseconds, text and data by their bytes.
     package var comparable: (any DatabaseValueConvertible)? {
         switch self {
         case .bool(let flag): flag
@@ -80,7 +80,7 @@ extension WireValue {
         case .decimal(let number): Double("\(number)")
         case .string(let text): text
         case .data(let bytes): Data(bytes)
-        case .date(let instant): instant.secondsSinceReferenceDate
+        case .date(let instant): instant.ticks
         case .null, .array, .dictionary, .uid: nil
         }
     }

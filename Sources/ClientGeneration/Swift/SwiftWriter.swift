@@ -56,7 +56,7 @@ enum SwiftName {
         case .decimal: "Decimal"
         case .string: "String"
         case .choice: NameWords(member).upperCamel
-        case .date: "Date"
+        case .date: "WireDate"
         case .data: "Data"
         case .list(let item): "[\(self.type(item, of: member))]"
         case .object(let name): name

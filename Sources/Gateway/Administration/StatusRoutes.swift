@@ -225,7 +225,7 @@ extension AdapterDeclaration {
 }
 
 extension WireDate {
-    var wholeSeconds: WireDate { WireDate(secondsSinceReferenceDate: secondsSinceReferenceDate.rounded(.down)) }
+    var wholeSeconds: WireDate { cut(toFractionDigits: 0) }
 }
 
 /// What the store holds and how large it is, for operators.

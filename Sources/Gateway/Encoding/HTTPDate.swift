@@ -4,15 +4,12 @@ import ValueTree
 /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`, are read as well and never written.
 enum HTTPDate {
     static func text(_ date: WireDate) -> String? {
-        let seconds = date.secondsSinceReferenceDate.rounded(.down)
-        guard
-            let parts = WireDate(secondsSinceReferenceDate: seconds).rfc3339?.split(whereSeparator: {
-                "-T:Z".contains($0)
-            }),
+        let seconds = date.wholeSecondsSinceReferenceDate
+        guard let parts = date.cut(toFractionDigits: 0).rfc3339?.split(whereSeparator: { "-T:Z".contains($0) }),
             parts.count == 6, let month = Int(parts[1])
         else { return nil }
         // 2001-01-01 was a Monday.
-        let weekday = Int((seconds / 86_400).rounded(.down)) % 7
+        let weekday = Int((Double(seconds) / 86_400).rounded(.down)) % 7
         let day = weekdays[(weekday + 7) % 7]
         return "\(day), \(parts[2]) \(months[month - 1]) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT"
     }

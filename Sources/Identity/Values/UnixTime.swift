@@ -16,21 +16,25 @@ package struct UnixTime: Sendable, Hashable, Comparable, Codable {
     }
 
     package init(_ date: WireDate) {
-        self.init(seconds: date.secondsSinceReferenceDate, after: Self.referenceDate)
+        guard date.wholeSecondsSinceReferenceDate.magnitude < 100_000_000_000 else {
+            self.init(nanoseconds: date > .referenceDate ? .max : .min)
+            return
+        }
+        let whole = Int64(date.wholeSecondsSinceReferenceDate)
+        let (product, isBeyond) = (whole + Self.referenceDate).multipliedReportingOverflow(by: Self.perSecond)
+        let steps = date.ticks - whole * WireDate.ticksPerSecond
+        let (sum, isOver) = product.addingReportingOverflow(steps * 100 + date.attoseconds / 1_000_000_000)
+        self.init(nanoseconds: isBeyond || isOver ? (whole > 0 ? .max : .min) : sum)
     }
 
     /// `seconds` since 1970, as in a `NumericDate` (RFC 7519, section 2). What is no number is the first instant.
     package init(seconds: Double) {
-        self.init(seconds: seconds, after: 0)
-    }
-
-    private init(seconds: Double, after epoch: Int64) {
         guard seconds.magnitude < 1e11 else {
             self.init(nanoseconds: seconds > 0 ? .max : .min)
             return
         }
         let whole = seconds.rounded(.down)
-        let (product, isBeyond) = (Int64(whole) + epoch).multipliedReportingOverflow(by: Self.perSecond)
+        let (product, isBeyond) = Int64(whole).multipliedReportingOverflow(by: Self.perSecond)
         let fraction = min(Int64((seconds - whole) * 1e9), Self.perSecond - 1)
         let (sum, isOver) = product.addingReportingOverflow(fraction)
         self.init(nanoseconds: isBeyond || isOver ? (whole > 0 ? .max : .min) : sum)

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// Parts of instants (doubles, UTC), days (`2024-01-15`) and times of day (`09:30:00.5`).
+/// Parts of instants (``InstantKey``, UTC), days (`2024-01-15`) and times of day (`09:30:00.5`).
 enum CalendarFunctions {
     static let all: [SQLFunction] =
         [
@@ -28,9 +28,14 @@ enum CalendarFunctions {
                 return .blob(ExactDecimal(Int64(left - right)).key)
             },
             .strict("seconds_between", 2) { arguments in
-                microseconds(arguments.real(1) - arguments.real(0)).map { .blob($0.key) } ?? .null
+                guard let start = arguments.instant(0), let end = arguments.instant(1) else { return .null }
+                return .blob(DecimalSortKey.bytes(of: end.decimalSeconds(since: start)))
             },
-            shifted("date_add", 1), shifted("date_subtract", -1),
+            shifted("date_add") { $0 }, shifted("date_subtract") { -$0 },
+            // Of a column that an earlier version wrote.
+            .strict("instant", 1) { arguments in
+                .blob(InstantKey.bytes(of: WireDate(secondsSinceReferenceDate: arguments.real(0))))
+            },
         ]
 
     private static func part(_ name: String, _ read: @escaping @Sendable (CalendarDateTime) -> Int?) -> SQLFunction {
@@ -39,19 +44,21 @@ enum CalendarFunctions {
         }
     }
 
-    private static func shifted(_ name: String, _ sign: Double) -> SQLFunction {
+    private static func shifted(
+        _ name: String, _ seconds: @escaping @Sendable (ExactDecimal) -> ExactDecimal
+    ) -> SQLFunction {
         .strict(name, 2) { arguments in
-            guard let seconds = arguments.decimal(1)?.double else { return .null }
-            let instant = ((arguments.real(0) + sign * seconds) * 1e6).rounded() / 1e6
-            // Beyond the calendar there is none.
-            return WireDate(secondsSinceReferenceDate: instant).rfc3339 == nil ? .null : .real(instant)
+            guard let start = arguments.instant(0), let step = arguments.decimal(1),
+                let instant = start.adding(decimalSeconds: seconds(step).wire), instant.isInCalendar
+            else { return .null }
+            return .blob(InstantKey.bytes(of: instant))
         }
     }
+}
 
-    private static func microseconds(_ seconds: Double) -> ExactDecimal? {
-        guard let count = Int64(exactly: (seconds * 1e6).rounded()) else { return nil }
-        return ExactDecimal(Int64(count)) * ExactDecimal(isNegative: false, digits: [1], exponent: -6)
-    }
+extension SQLArguments {
+    /// The instant of a key.
+    func instant(_ position: Int) -> WireDate? { withBytes(position) { InstantKey.instant($0) } }
 }
 
 /// What a calendar function reads: a day, a time of day, or both; years 0 to 9999.
@@ -67,7 +74,7 @@ struct CalendarDateTime {
         if arguments.type(0) == SQLType.text {
             self.init(text: arguments.text(0))
         } else {
-            guard let text = WireDate(secondsSinceReferenceDate: arguments.real(0)).rfc3339 else { return nil }
+            guard let text = arguments.instant(0)?.rfc3339 else { return nil }
             self.init(text: String(text.dropLast()))
         }
     }

@@ -157,7 +157,7 @@ extension RowValueType {
         case .double: .double(arguments.real(position))
         case .decimal: arguments.decimal(position).map { .decimal($0.wire) }
         case .text: .string(arguments.text(position))
-        case .date: .date(WireDate(secondsSinceReferenceDate: arguments.real(position)))
+        case .date: arguments.instant(position).map { .date($0) }
         case .data: .data(arguments.blob(position))
         case .tree: try EncodedValue.decode(arguments.blob(position))
         }

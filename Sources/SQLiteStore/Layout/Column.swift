@@ -78,9 +78,18 @@ enum ColumnKind: Sendable, Equatable {
 
     var text: String {
         switch self {
-        case .scalar(let kind): kind.rawValue
-        case .list(let kind): "list of \(kind.rawValue)"
+        case .scalar(let kind): kind.storedName
+        case .list(let kind): "list of \(kind.storedName)"
         case .encoded: "encoded"
+        }
+    }
+
+    /// What ``text`` was where instants were stored as doubles; nil for what holds none.
+    var formerText: String? {
+        switch self {
+        case .scalar(.date): "date"
+        case .list(.date): "list of date"
+        default: nil
         }
     }
 
@@ -100,6 +109,11 @@ enum ColumnKind: Sendable, Equatable {
         case .list, .encoded: "BLOB"
         }
     }
+}
+
+extension ScalarKind {
+    /// Of what is in the column, so that earlier versions, which would take an instant's key for a double, refuse it.
+    fileprivate var storedName: String { self == .date ? "instant" : rawValue }
 }
 
 /// A row as it is, with what names it in the tables beside its own.

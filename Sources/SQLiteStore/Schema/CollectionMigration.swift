@@ -9,10 +9,20 @@ struct CollectionMigration {
     let isServing: Bool
 
     func run(_ touches: inout RevisionUpdate) throws {
-        guard let installed = try SchemaRegistry(database: database).collection(layout.id) else { return }
+        let registry = SchemaRegistry(database: database)
+        guard var installed = try registry.collection(layout.id) else { return }
         try checkKey(installed)
         if !isServing { try LeftoverTable.dropAll(of: layout, on: database) }
         try dropOldIndexes()
+        let former = layout.columns.filter { column in
+            column.kind.formerText.map { installed.fields[column.field.name.text]?.kind == $0 } ?? false
+        }
+        if !former.isEmpty {
+            try dropIndexes(of: former)
+            let instants = InstantMigration(layout: layout, database: database)
+            for column in former { try instants.bring(column) }
+            installed = try registry.collection(layout.id) ?? installed
+        }
         if installed.search != search { try tables.dropSearch() }
         let fields = FieldMigration(layout: layout, database: database, installed: installed)
         for column in layout.columns { try fields.bring(column, &touches) }
@@ -46,6 +56,15 @@ struct CollectionMigration {
         }
     }
 
+    /// Those over one of the columns. ``createNewIndexes()`` makes them again.
+    private func dropIndexes(of columns: [Column]) throws {
+        let fields = Set(columns.map(\.field.name))
+        let names = Set(layout.entity.indexes.filter { !fields.isDisjoint(with: $0.fields) }.map(layout.names.index))
+        for name in try indexNames() where names.contains(layout.names.plain(name)) {
+            try database.run("DROP INDEX \(name.quotedIdentifier)")
+        }
+    }
+
     private func createNewIndexes() throws {
         var present = Set(try indexNames().map(layout.names.plain))
         for index in layout.entity.indexes where present.insert(layout.names.index(index)).inserted {
@@ -60,6 +79,38 @@ struct CollectionMigration {
                 "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
                 [.text(layout.names.main)])
         ) { $0.text(0) }
+    }
+}
+
+/// Brings columns and lists of instants that an earlier version stored as doubles, seconds since 2001, to ``InstantKey``.
+/// Every double becomes the instant that it was shown as: its shortest digits. So no record changes, and none gets a
+/// revision.
+struct InstantMigration {
+    let layout: CollectionLayout
+    let database: Database
+
+    func bring(_ column: Column) throws {
+        if case .list = column.kind { try bringList(column) } else { try bringScalar(column) }
+        try SchemaRegistry(database: database).rename(column, to: column.kind.text, of: layout.number)
+    }
+
+    private func bringScalar(_ column: Column) throws {
+        let (old, new) = (column.name, "\(column.field.name.text)~instant".quotedIdentifier)
+        try database.run("ALTER TABLE \(layout.table) ADD COLUMN \(new) \(column.kind.sqlType)")
+        try database.run("UPDATE \(layout.table) SET \(new) = portico_instant(\(old)) WHERE \(old) IS NOT NULL")
+        try database.run("ALTER TABLE \(layout.table) DROP COLUMN \(old)")
+        try database.run("ALTER TABLE \(layout.table) RENAME COLUMN \(new) TO \(old)")
+    }
+
+    private func bringList(_ column: Column) throws {
+        let name = layout.names.list(column.field.name)
+        let former = "\(name)~double".quotedIdentifier
+        try database.run("ALTER TABLE \(name.quotedIdentifier) RENAME TO \(former)")
+        try TableBuilder(layout: layout, database: database).createListTable(column, .date)
+        try database.run(
+            "INSERT OR IGNORE INTO \(name.quotedIdentifier) (value, row) SELECT portico_instant(value), row FROM \(former)"
+        )
+        try database.run("DROP TABLE \(former)")
     }
 }
 

@@ -69,7 +69,8 @@ public struct SchemaChange: Sendable, Equatable {
         let key = declaration.entity.key.field.text
         var found: [Item] = []
         for field in declaration.entity.fields {
-            let (name, kind) = (field.name.text, ColumnKind(field.shape).text)
+            let (name, stored) = (field.name.text, ColumnKind(field.shape))
+            let kind = stored.text
             let known = installed.fields[name]
             if name == key {
                 if installed.key != key || known?.kind != kind { found.append(item(installed.key, .keyChanged)) }
@@ -81,7 +82,7 @@ public struct SchemaChange: Sendable, Equatable {
             case nil:
                 found.append(item(name, .fieldAdded(defaulted: hasDefault ? installed.records : 0)))
                 valued = hasDefault ? installed.records : 0
-            case let known? where known.kind != kind:
+            case let known? where known.kind != kind && known.kind != stored.formerText:
                 found.append(item(name, .kindChanged(from: known.kind, to: kind, records: known.records)))
                 valued = hasDefault ? installed.records : 0
             case let known?:

@@ -130,6 +130,13 @@ struct SchemaRegistry {
             """, [.integer(number), .text(column.field.name.text), .text(column.kind.text)])
     }
 
+    /// Another name for how a field is stored; a hidden one stays hidden.
+    func rename(_ column: Column, to kind: String, of number: Int64) throws {
+        try database.run(
+            "UPDATE portico_field SET kind = ? WHERE collection = ? AND name = ?",
+            [.text(kind), .integer(number), .text(column.field.name.text)])
+    }
+
     func hide(_ field: String, of number: Int64) throws {
         try database.run(
             "UPDATE portico_field SET hidden = 1 WHERE collection = ? AND name = ?", [.integer(number), .text(field)])
@@ -222,7 +229,7 @@ struct TableBuilder {
         try database.run("DROP TABLE IF EXISTS \(layout.names.search.quotedIdentifier)")
     }
 
-    private func createListTable(_ column: Column, _ element: ScalarKind) throws {
+    func createListTable(_ column: Column, _ element: ScalarKind) throws {
         let table = layout.names.list(column.field.name).quotedIdentifier
         try database.run(
             """

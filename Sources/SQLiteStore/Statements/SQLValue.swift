@@ -1,4 +1,5 @@
 import AdapterKit
+import GRDBSQLite
 import WireFormats
 
 /// A value as SQLite stores and compares it. Values reach SQL in no other way than bound.
@@ -60,9 +61,9 @@ enum ScalarKind: String, Sendable {
     var sqlType: String {
         switch self {
         case .bool, .integer: "INTEGER"
-        case .double, .date: "REAL"
+        case .double: "REAL"
         case .text: "TEXT"
-        case .data, .decimal: "BLOB"
+        case .data, .decimal, .date: "BLOB"
         }
     }
 
@@ -73,7 +74,7 @@ enum ScalarKind: String, Sendable {
         case (.bool, .bool(let flag)): .integer(flag ? 1 : 0)
         case (.integer, _), (.double, _): number(value)
         case (.text, .string(let text)): .text(text)
-        case (.date, .date(let instant)): .real(instant.secondsSinceReferenceDate)
+        case (.date, .date(let instant)): .blob(InstantKey.bytes(of: instant))
         case (.data, .data(let bytes)): .blob(bytes)
         case (.decimal, _): value.decimalValue.map { .blob(DecimalSortKey.bytes(of: $0)) }
         default: nil
@@ -92,7 +93,7 @@ enum ScalarKind: String, Sendable {
         case .integer: .int64(row.integer(column))
         case .double: .double(row.real(column))
         case .text: .string(row.text(column))
-        case .date: .date(WireDate(secondsSinceReferenceDate: row.real(column)))
+        case .date: row.instant(column).map { .date($0) } ?? .null
         case .data: .data(row.blob(column))
         case .decimal: WireDecimal(row.text(column)).map { .decimal($0) } ?? .null
         }
@@ -120,6 +121,45 @@ enum EncodedValue {
     }
 
     private static let limits = ReadingLimits(depth: 1024, values: 1 << 24)
+}
+
+/// Bytes that compare, as `memcmp` compares, like the instants they stand for; equal for equal instants.
+///
+///     steps of 100 nanoseconds since 2001 plus 2⁶³, eight bytes, big-endian; then, where there are any, the attoseconds
+///     beyond them, five bytes, big-endian
+///
+/// Of two keys that begin alike the shorter one is smaller. A REAL column was rejected: it tells instants of this year 119
+/// nanoseconds apart, and those of the year 9999 30 microseconds.
+package enum InstantKey {
+    private static let short = 8
+    private static let long = 13
+
+    package static func bytes(of instant: WireDate) -> [UInt8] {
+        let ticks = UInt64(bitPattern: instant.ticks) ^ 1 << 63
+        let rest = UInt64(instant.attoseconds)
+        return [UInt8](unsafeUninitializedCapacity: rest == 0 ? short : long) { buffer, count in
+            count = rest == 0 ? short : long
+            for place in 0..<short { buffer[place] = UInt8(truncatingIfNeeded: ticks >> (56 - 8 * place)) }
+            for place in short..<count { buffer[place] = UInt8(truncatingIfNeeded: rest >> (96 - 8 * place)) }
+        }
+    }
+
+    /// Nil for what is no such key.
+    package static func instant(_ bytes: UnsafeRawBufferPointer) -> WireDate? {
+        guard bytes.count == short || bytes.count == long else { return nil }
+        let ticks = bytes[..<short].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let rest = bytes[short...].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        return WireDate(ticks: Int64(bitPattern: ticks ^ 1 << 63), attosecondsBeyond: rest)
+    }
+}
+
+extension RowReader {
+    /// The instant of a key.
+    func instant(_ column: Int32) -> WireDate? {
+        let start = sqlite3_column_blob(handle, column)
+        return InstantKey.instant(
+            UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
 }
 
 /// Bytes that compare, as `memcmp` compares, like the decimals they stand for; equal for equal numbers.

@@ -7,13 +7,11 @@ extension RowExpression.Arithmetic {
         switch (left, right) {
         case (.null, _), (_, .null): return .null
         case (.date(let a), .date(let b)) where self == .subtract:
-            let seconds = a.secondsSinceReferenceDate - b.secondsSinceReferenceDate
-            return WireValue(Decimal((seconds * 1e6).rounded()) / 1_000_000)
+            return .decimal(a.decimalSeconds(since: b))
         case (.date(let instant), _) where self == .add || self == .subtract:
-            guard let seconds = right.number else { throw Self.invalid }
-            let shifted = instant.secondsSinceReferenceDate + (self == .add ? seconds : -seconds)
-            let rounded = WireDate(secondsSinceReferenceDate: (shifted * 1e6).rounded() / 1e6)
-            return rounded.rfc3339 == nil ? .null : .date(rounded)
+            guard let seconds = right.decimalValue else { throw Self.invalid }
+            let shifted = instant.adding(decimalSeconds: self == .add ? seconds : seconds.negated)
+            return shifted.flatMap { $0.isInCalendar ? .date($0) : nil } ?? .null
         case (.int64(let a), .int64(let b)): return integers(a, b)
         case (.double, _), (_, .double):
             guard let a = left.number, let b = right.number else { throw Self.invalid }

@@ -8,7 +8,7 @@ public enum ValueOrder {
         case (.bool(let a), .bool(let b)): sign(a ? 1 : 0, b ? 1 : 0)
         case (.string(let a), .string(let b)): bytes(Array(a.utf8), Array(b.utf8))
         case (.data(let a), .data(let b)): bytes(a, b)
-        case (.date(let a), .date(let b)): sign(a.secondsSinceReferenceDate, b.secondsSinceReferenceDate)
+        case (.date(let a), .date(let b)): sign(a, b)
         case (.int64(let a), .int64(let b)): sign(a, b)
         case (.decimal(let a), .decimal(let b)): bytes(sortKey(a), sortKey(b))
         default: numbers(left, right)

@@ -14,7 +14,7 @@ public enum StoreConformance {
         recordCases + conditionCases + authorCases + accessCases + deletionCases + queryCases + pagingCases
         + searchCases + logCases
         + snapshotCases
-        + pushCases + pendingWriteCases + compactionCases + concurrencyCases + installCases
+        + pushCases + pendingWriteCases + compactionCases + concurrencyCases + installCases + instantCases
 
     /// Random filters, orders and pages against an evaluator in memory: `rounds` times, from one seed.
     public static func randomQueries(rounds: Int, seed: UInt64) -> ConformanceCase {

@@ -19,7 +19,7 @@ import ValueTree
 ///
 /// Every object that is reached is validated; the same object reached twice counts twice against the limits, so that
 /// shared children cannot multiply into more than the limits allow. An object that contains itself, a key that is not a
-/// string, an integer beyond 64 bits, a date that is not finite and bytes outside of their encoding are refused, as are
+/// string, an integer beyond 64 bits, a date that is not finite or no double's shortest digits, and bytes outside of their encoding are refused, as are
 /// sets (there is no value that would keep what they mean). Objects that nothing refers to are not looked at.
 ///
 /// The writer stores equal scalars once, uses the narrowest offsets and references, and puts containers behind the
@@ -35,7 +35,7 @@ public struct BinaryPropertyListFormat: WireFormat {
     public let mediaTypeWritten = MediaType.binaryPlist
     public let signature: [UInt8]? = BinaryPropertyListFormat.magic
     public let traits = FormatTraits(
-        null: false, decimal: .text, nonFinite: true, data: true, date: .exact, uid: true, allScalars: true)
+        null: false, decimal: .text, nonFinite: true, data: true, date: .double, uid: true, allScalars: true)
 
     static let magic = [UInt8]("bplist00".utf8)
 
@@ -83,8 +83,10 @@ struct BinaryPropertyListEmitter: ValueEmitter {
     private var containers = ContainerList()
     private var start = 0
     private let largeIntegers: WritingOptions.LargeIntegerPolicy
+    private let roundsDates: Bool
 
     init(options: WritingOptions) {
+        roundsDates = options.dateFractions == .truncate
         largeIntegers = options.largeIntegers
         pending.reserveCapacity(32)
     }
@@ -186,11 +188,19 @@ extension BinaryPropertyListEmitter {
     }
 
     mutating func date(_ instant: WireDate, to output: inout OutputBuffer) throws(WireFormatError) {
-        guard instant.secondsSinceReferenceDate.isFinite else {
-            throw WireFormatError(.notRepresentable, "a date must be finite")
+        var seconds = instant.secondsSinceReferenceDate
+        guard instant.isFinite else {
+            throw WireFormatError(.notRepresentable, "a date is tens of thousands of years away")
         }
+        let carried = WireDate(secondsSinceReferenceDate: seconds)
+        guard roundsDates || carried == instant else {
+            throw WireFormatError(
+                .notRepresentable, "a binary property list carries dates as doubles, which this one is not exactly")
+        }
+        // Down, so that the last instant of a day stays in it.
+        if carried > instant { seconds = seconds.nextDown }
         let position = output.count
-        output.appendMarked(0x33, instant.secondsSinceReferenceDate.bitPattern, width: 8)
+        output.appendMarked(0x33, seconds.bitPattern, width: 8)
         scalar(from: position, &output)
     }
 

@@ -1,3 +1,5 @@
+import ValueTree
+
 /// Reads a binary property list onto a tape, depth first with a stack of its own.
 struct BinaryPropertyListReader: ~Copyable {
     private struct Frame {
@@ -202,10 +204,14 @@ extension BinaryPropertyListLayout {
         case 0x23, 0x33:
             try require(8, after: start)
             let bits = bytes.bigEndian(at: start + 1, width: 8)
-            guard marker == 0x23 || Double(bitPattern: bits).isFinite else {
-                throw Self.malformed("a date is not finite", at: start)
+            if marker == 0x23 { return TapeToken(.double, bits: bits) }
+            let seconds = Double(bitPattern: bits)
+            let instant = WireDate(secondsSinceReferenceDate: seconds)
+            // What is too far away is no format's: the shape's check can name its field.
+            guard seconds.isFinite, !instant.isFinite || instant.secondsSinceReferenceDate == seconds else {
+                throw Self.malformed("a date is not finite, or has digits beyond an attosecond", at: start)
             }
-            return TapeToken(marker == 0x23 ? .double : .date, bits: bits)
+            return TapeToken(date: instant)
         default: throw Self.malformed("a real or a date of an impossible width", at: start)
         }
     }

@@ -118,15 +118,17 @@ struct CBOREmitter: ValueEmitter {
     }
 
     mutating func date(_ instant: WireDate, to output: inout OutputBuffer) throws(WireFormatError) {
-        let seconds = instant.secondsSinceReferenceDate
-        if let whole = Int64(exactly: seconds), whole.magnitude < 1 << 53 {
+        guard instant.isFinite else {
+            throw WireFormatError(.notRepresentable, "CBOR cannot carry a date that is not finite")
+        }
+        if instant.fraction.isEmpty {
             output.appendHead(6, CBORTag.dateNumber)
-            int64(whole + Int64(WireDate.unixEpochOffset), to: &output)
+            int64(Int64(instant.wholeSecondsSinceReferenceDate) + Int64(WireDate.unixEpochOffset), to: &output)
         } else if let text = instant.rfc3339 {
             output.appendHead(6, CBORTag.dateText)
             output.appendHead(3, UInt64(text.utf8.count))
             output.append(utf8: text)
-        } else if seconds.isFinite, WireDate(secondsSince1970: instant.secondsSince1970) == instant {
+        } else if WireDate(secondsSince1970: instant.secondsSince1970) == instant {
             output.appendHead(6, CBORTag.dateNumber)
             output.appendShortestFloat(instant.secondsSince1970)
         } else {

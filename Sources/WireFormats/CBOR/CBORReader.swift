@@ -220,19 +220,16 @@ extension CBORReader {
         let head = try takeHead(bytes)
         switch (head.major, head.information) {
         case (0, _), (1, _):
-            let offset = Int64(WireDate.unixEpochOffset)
-            guard let magnitude = Int64(exactly: head.argument),
-                let exact = Double(exactly: (head.major == 0 ? magnitude : ~magnitude).subtractingClamped(offset))
-            else { throw malformed("a date beyond the exact seconds of a double", at: head.start) }
-            try append(WireDate(secondsSinceReferenceDate: exact), tag)
+            // A date that no format carries, so that the shape's check can name its field.
+            let magnitude = Int(exactly: head.argument) ?? .max
+            try append(WireDate(secondsSince1970: head.major == 0 ? magnitude : ~magnitude, nanoseconds: 0), tag)
         case (7, 25...27) where float(head).isFinite: try append(WireDate(secondsSince1970: float(head)), tag)
         default: throw malformed("a date's number is expected", at: head.start)
         }
     }
 
     private mutating func append(_ date: WireDate, _ tag: Head) throws(WireFormatError) {
-        let bits = date.secondsSinceReferenceDate.bitPattern
-        try builder.scalar(TapeToken(.date, bits: bits), at: tag.start)
+        try builder.scalar(TapeToken(date: date), at: tag.start)
     }
 
     /// An integer written as a large one although it fits is the integer.
@@ -274,12 +271,5 @@ extension CBORReader {
             try appendDecimal("\(try takeLargeInteger(mantissa, bytes))e\(integerText(exponent))", tag)
         default: throw malformed("a decimal's mantissa is no integer", at: mantissa.start)
         }
-    }
-}
-
-extension Int64 {
-    fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
-        let (difference, overflow) = subtractingReportingOverflow(other)
-        return overflow ? .min : difference
     }
 }

@@ -102,14 +102,16 @@ extension ValueGenerator {
     }
 
     private mutating func date() -> WireValue {
-        let whole = Double(Int.random(in: -63_000_000_000...252_000_000_000, using: &random))
-        let seconds: Double =
-            switch traits.date {
-            case .wholeSeconds: whole
-            case .text: whole / [1, 1000, 1e6].randomElement(using: &random)!
-            case .exact: Bool.random(using: &random) ? whole * 1000 : Double.random(in: -6e10...2e11, using: &random)
-            }
-        return .date(WireDate(secondsSinceReferenceDate: seconds))
+        let whole = Int64.random(in: -63_000_000_000...252_000_000_000, using: &random)
+        let double = Double.random(in: -6e10...2e11, using: &random)
+        switch traits.date {
+        case .wholeSeconds: return .date(WireDate(secondsSinceReferenceDate: Double(whole)))
+        case .double: return .date(WireDate(secondsSinceReferenceDate: double))
+        case .text, .exact:
+            let step = Int64.random(in: 0..<WireDate.ticksPerSecond, using: &random)
+            let rest = Int64.random(in: 0..<WireDate.attosecondsPerTick, using: &random)
+            return .date(WireDate(ticks: whole * WireDate.ticksPerSecond + step, attosecondsBeyond: rest))
+        }
     }
 }
 

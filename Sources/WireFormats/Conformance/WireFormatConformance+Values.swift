@@ -118,6 +118,16 @@ extension WireFormatConformance {
         try requireRoundTrip([.date(WireDate(secondsSinceReferenceDate: 0)), .date(WireDate(secondsSince1970: -1))])
         let fraction = WireDate(secondsSinceReferenceDate: 0.123)
         try requireCarried(.date(fraction), format.traits.date != .wholeSeconds)
+        // Apple's `distantPast`, and instants that no double is.
+        try requireRoundTrip([.date(WireDate(rfc3339: "0000-12-30T00:00:00Z")!)])
+        let isExact = format.traits.date == .exact || format.traits.date == .text
+        for text in [
+            "2026-06-24T12:57:44.7570874Z", "9999-12-31T23:59:59.999999Z", "0000-01-01T00:00:00.0000001Z",
+            "2026-06-24T12:57:44.757087412345678901Z",
+        ] {
+            guard let instant = WireDate(rfc3339: text) else { continue }
+            try requireCarried(.date(instant), isExact)
+        }
         try requireError([.notRepresentable], "a date that is not finite") {
             _ = try format.write([.date(WireDate(secondsSinceReferenceDate: .infinity))])
         }

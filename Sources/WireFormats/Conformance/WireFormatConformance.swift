@@ -295,7 +295,8 @@ extension FormatTraits {
             switch support {
             case .exact: 0
             case .text: 1
-            case .wholeSeconds: 2
+            case .double: 2
+            case .wholeSeconds: 3
             }
         }
         let decimals = [decimal, other.decimal]

@@ -69,8 +69,7 @@ public struct Conversion: Sendable {
         _ tape: Tape, _ document: [UInt8], _ limits: ReadingLimits
     ) throws(WireFormatError) {
         for index in tape.tokens.indices where tape.tokens[index].kind == .date {
-            let date = WireDate(secondsSinceReferenceDate: tape.tokens[index].double)
-            guard date.rfc3339 == nil else { continue }
+            guard !tape.tokens[index].date.isInCalendar else { continue }
             let error = WireFormatError(.refused, "a date outside of the years 0 to 9999", token: index)
             let place = TokenLocation.place(error, in: tape, limits) { limits throws(WireFormatError) in
                 try from.readTape(document, limits: limits)

@@ -45,11 +45,11 @@ public struct WritingOptions: Sendable, Equatable {
         case omitMember
     }
 
-    /// A date with a fraction of a second in a format that carries whole seconds.
+    /// A date with more digits than the format carries.
     public enum DateFractionPolicy: Sendable, Equatable {
         /// It is an error.
         case error
-        /// Rounded down to the second.
+        /// Rounded down: to the second in an XML property list, to a double in a binary one.
         case truncate
     }
 
@@ -71,7 +71,7 @@ public struct WritingOptions: Sendable, Equatable {
 
     /// What becomes of null where the format has none.
     public var nulls: NullPolicy
-    /// What becomes of fractions of a second where the format has none.
+    /// What becomes of a date's digits that the format does not carry.
     public var dateFractions: DateFractionPolicy
     /// What becomes of integers that the format's readers do not hold.
     public var largeIntegers: LargeIntegerPolicy

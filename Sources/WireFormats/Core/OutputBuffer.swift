@@ -152,18 +152,18 @@ extension OutputBuffer {
         }
     }
 
-    /// RFC 3339 text in UTC with the shortest exact fraction.
+    /// RFC 3339 text in UTC with every digit of the fraction.
     mutating func appendRFC3339(_ instant: WireDate) throws(WireFormatError) {
-        if let whole = Int64(exactly: instant.secondsSinceReferenceDate), whole.magnitude < 1_000_000_000_000,
-            let civil = CivilTime(secondsSinceReferenceDate: Int(whole))
-        {
-            append(civil)
-            return append(UInt8(ascii: "Z"))
+        guard instant.isInCalendar,
+            let civil = CivilTime(secondsSinceReferenceDate: instant.wholeSecondsSinceReferenceDate)
+        else { throw WireFormatError(.notRepresentable, "a date outside of the years 0 to 9999 has no text form") }
+        append(civil)
+        let fraction = instant.fraction
+        if !fraction.isEmpty {
+            append(UInt8(ascii: "."))
+            append(utf8: fraction)
         }
-        guard let text = instant.rfc3339 else {
-            throw WireFormatError(.notRepresentable, "a date outside of the years 0 to 9999 has no text form")
-        }
-        append(utf8: text)
+        append(UInt8(ascii: "Z"))
     }
 
     /// ``ValueTree/CivilTime/description``, without the String.

@@ -61,7 +61,8 @@ extension Tape {
 /// | kind | length | payload |
 /// |---|---|---|
 /// | null, false, true | – | – |
-/// | int64, uint64, double, date, uid | – | the number's bits; a date's double counts from 2001 |
+/// | int64, uint64, double, uid | – | the number's bits |
+/// | date | attoseconds beyond the payload | steps of 100 ns since 2001 |
 /// | decimal, string, key, data | bytes as stored | offset in its storage |
 /// | array, dictionary | tokens from here to its `end` | number of members |
 /// | end | – | – |
@@ -111,6 +112,15 @@ public struct TapeToken: Sendable {
             UInt64(kind.rawValue) | UInt64(storage.rawValue) &<< 8 | UInt64(truncatingIfNeeded: length) &<< 16
         payload = UInt64(truncatingIfNeeded: offset)
     }
+
+    /// The token of a date.
+    init(date: WireDate) {
+        self.init(.date, bits: UInt64(bitPattern: date.ticks))
+        head |= UInt64(truncatingIfNeeded: date.attoseconds) &<< 16
+    }
+
+    /// The instant of a `date` token.
+    public var date: WireDate { WireDate(ticks: int64, attosecondsBeyond: Int64(head &>> 16)) }
 
     @inlinable @inline(__always)
     /// What the token stands for.
@@ -218,7 +228,7 @@ extension Tape {
         case .int64: .int64(token.int64)
         case .uint64: .uint64(token.uint64)
         case .double: .double(token.double)
-        case .date: .date(WireDate(secondsSinceReferenceDate: token.double))
+        case .date: .date(token.date)
         case .uid: .uid(token.uint64)
         default: preconditionFailure("not a number")
         }

@@ -148,8 +148,10 @@ public struct FormatTraits: Sendable, Equatable {
 
     /// How instants are written.
     public enum DateSupport: Sendable, Equatable {
-        /// A double's full precision, as a type of its own.
+        /// With every digit, as a type of its own.
         case exact
+        /// The instants that are the shortest digits of a double, as a type of its own.
+        case double
         /// Whole seconds, as a type of its own.
         case wholeSeconds
         /// Written as RFC 3339 text and read back as a string.

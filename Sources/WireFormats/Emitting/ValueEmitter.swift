@@ -228,7 +228,7 @@ extension ValueEmitter {
         case .decimal: try decimal(tape.decimal(of: token), to: &output)
         case .string: try tape.withBytes(of: token) { text throws(WireFormatError) in try string(text, to: &output) }
         case .data: try tape.withBytes(of: token) { bytes throws(WireFormatError) in try data(bytes, to: &output) }
-        case .date: try date(WireDate(secondsSinceReferenceDate: token.double), to: &output)
+        case .date: try date(token.date, to: &output)
         case .uid: try uid(token.uint64, to: &output)
         case .array, .dictionary, .key, .end: preconditionFailure("not a scalar")
         }

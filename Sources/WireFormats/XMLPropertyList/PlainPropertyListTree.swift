@@ -177,9 +177,9 @@ extension PlainPropertyListTree {
 
     mutating func scalar(_ text: Span<UInt8>, _ word: UInt64) -> WireValue? {
         if PlainTag.date.starts(word) {
-            guard let seconds = PlainScalars.date(text, position) else { return nil }
+            guard let instant = PlainScalars.date(text, position) else { return nil }
             position &+= PlainScalars.dateLength
-            return .date(WireDate(secondsSinceReferenceDate: seconds))
+            return .date(instant)
         }
         if PlainTag.true.starts(word) {
             position &+= PlainTag.true.count
@@ -253,13 +253,13 @@ enum PlainScalars {
             && text[end &+ 8] == UInt8(ascii: "r") && text[end &+ 9] == UInt8(ascii: ">")
     }
 
-    /// The seconds of the `<date>` at `start`, in UTC.
+    /// The instant of the `<date>` at `start`, in UTC.
     @inline(__always)
-    static func date(_ text: Span<UInt8>, _ start: Int) -> Double? {
+    static func date(_ text: Span<UInt8>, _ start: Int) -> WireDate? {
         guard PlainTag.dateEnd.starts(SWAR.word(text, at: start &+ 26)),
             let civil = CivilTime(utc: text, at: start &+ 6)
         else { return nil }
-        return Double(civil.secondsSinceReferenceDate)
+        return WireDate(ticks: Int64(civil.secondsSinceReferenceDate) &* WireDate.ticksPerSecond)
     }
 }
 

@@ -219,13 +219,11 @@ extension XMLPropertyListEmitter {
 
     mutating func date(_ instant: WireDate, to output: inout OutputBuffer) throws(WireFormatError) {
         enter(&output)
-        let seconds = instant.secondsSinceReferenceDate
-        let whole = seconds.rounded(.down)
-        guard whole == seconds || truncatesFractions || !seconds.isFinite else {
+        guard instant.isInCalendar,
+            let civil = CivilTime(secondsSinceReferenceDate: instant.wholeSecondsSinceReferenceDate)
+        else { throw WireFormatError(.notRepresentable, "a date outside of the years 0 to 9999 has no text form") }
+        guard truncatesFractions || instant.fraction.isEmpty else {
             throw WireFormatError(.notRepresentable, "an XML property list carries dates in whole seconds only")
-        }
-        guard whole.magnitude < 1e12, let civil = CivilTime(secondsSinceReferenceDate: Int(whole)) else {
-            throw WireFormatError(.notRepresentable, "a date outside of the years 0 to 9999 has no text form")
         }
         output.append("<date>")
         output.append(civil)

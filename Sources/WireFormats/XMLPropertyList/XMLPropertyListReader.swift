@@ -180,7 +180,7 @@ extension XMLPropertyListReader {
         guard let instant = WireDate(rfc3339: String(decoding: words, as: UTF8.self)) else {
             throw builder.failure(.malformed, "a date is malformed", at: offset)
         }
-        return TapeToken(.date, bits: instant.secondsSinceReferenceDate.bitPattern)
+        return TapeToken(date: instant)
     }
 
     private mutating func readData(_ words: [UInt8], at offset: Int) throws(WireFormatError) {
@@ -324,9 +324,8 @@ extension XMLPropertyListReader {
 
     @inline(__always)
     mutating func readCommonDate(_ text: Span<UInt8>, _ start: Int) throws(WireFormatError) -> Bool {
-        guard mayTakeValue, let seconds = PlainScalars.date(text, start) else { return false }
-        let token = TapeToken(.date, bits: seconds.bitPattern)
-        return try takeScalar(token, start, end: start &+ PlainScalars.dateLength)
+        guard mayTakeValue, let instant = PlainScalars.date(text, start) else { return false }
+        return try takeScalar(TapeToken(date: instant), start, end: start &+ PlainScalars.dateLength)
     }
 
     @inline(__always)

@@ -56,6 +56,12 @@ import Testing
         #expect(try await library.value(.arithmetic(.subtract, to, from)) == .decimal("86400.000001"))
         let later = RowExpression.arithmetic(.add, from, .value(.decimal("86400.000001")))
         #expect(try await library.value(.same(later, to)) == true)
+        let tick = RowExpression.value(.date(WireDate(rfc3339: "2024-01-15T10:30:00.1234561Z")!))
+        #expect(try await library.value(.arithmetic(.subtract, from, tick)) == .decimal("-0.0000001"))
+        #expect(
+            try await library.value(.same(.arithmetic(.subtract, tick, .value(.decimal("0.0000001"))), from)) == true)
+        let last = RowExpression.value(.date(WireDate(rfc3339: "9999-12-31T23:59:59.9999999Z")!))
+        #expect(try await library.value(.arithmetic(.add, last, .value(.decimal("0.0000001")))) == .null)
     }
 
     @Test func `places`() async throws {

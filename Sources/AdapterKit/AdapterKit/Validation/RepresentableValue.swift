@@ -18,21 +18,15 @@ extension String {
 }
 
 extension WireDate {
+    private static let first = WireDate(secondsSinceReferenceDate: -63_145_526_400)
+    private static let last = WireDate(secondsSinceReferenceDate: 252_423_993_599)
+
     /// Years 0000 to 9999: others have no RFC 3339 text.
-    private static let carried = -63_145_526_400.0..<252_423_993_600.0
-
     func validateRepresentable() throws(Violation) {
-        guard Self.carried.contains(secondsSinceReferenceDate) else {
-            throw Violation("must be an instant of the years 0000 to 9999")
-        }
+        guard isInCalendar else { throw Violation("must be an instant of the years 0000 to 9999") }
     }
 
-    var replacement: WireDate {
-        if Self.carried.contains(secondsSinceReferenceDate) { return self }
-        return WireDate(
-            secondsSinceReferenceDate: secondsSinceReferenceDate < 0
-                ? Self.carried.lowerBound : Self.carried.upperBound - 1)
-    }
+    var replacement: WireDate { isInCalendar ? self : self < Self.first ? Self.first : Self.last }
 }
 
 extension WireDecimal {

@@ -36,13 +36,62 @@ import ValueTree
         #expect(WireDate(secondsSinceReferenceDate: seconds).rfc3339 == nil)
     }
 
-    @Test func `twenty thousand random instants survive bit by bit`() {
+    @Test func `twenty thousand random doubles survive bit by bit`() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {
-            let seconds = Double.random(in: -6e10...2e11, using: &random) * [1, 1e-3, 1e-9].randomElement()!
+            let seconds = Double.random(in: -6e10...2e11, using: &random) * [1, 1e-3].randomElement()!
             let text = WireDate(secondsSinceReferenceDate: seconds).rfc3339
             #expect(text.flatMap(WireDate.init(rfc3339:))?.secondsSinceReferenceDate == seconds)
         }
+    }
+
+    @Test(arguments: [
+        "2026-06-24T12:57:44.7570874Z", "9999-12-31T23:59:59.999999Z", "0000-12-30T00:00:00Z",
+        "2023-01-04T23:59:59.999999999Z", "0000-01-01T00:00:00.000000000000000001Z",
+        "9999-12-31T23:59:59.999999999999999999Z", "2000-12-31T23:59:59.9999999Z",
+    ])
+    func `every digit up to an attosecond is kept`(text: String) {
+        #expect(WireDate(rfc3339: text)?.rfc3339 == text)
+        #expect(
+            WireDate(rfc3339: text.dropLast() + (text.contains(".") ? "000000000000000000Z" : ".0Z"))?.rfc3339 == text)
+    }
+
+    @Test func `a digit beyond an attosecond is refused, not cut off`() {
+        #expect(WireDate(rfc3339: "2026-06-24T12:57:44.1234567890123456789Z") == nil)
+    }
+
+    @Test func `an instant that no double is has the nearest one, and says so`() throws {
+        let odd = try #require(WireDate(rfc3339: "2026-06-24T12:57:44.7570874Z"))
+        #expect(odd.secondsSinceReferenceDate == 803_998_664.7570873 && !odd.isExactAsDouble)
+        let even = try #require(WireDate(rfc3339: "2026-06-24T12:57:44.7570873Z"))
+        #expect(even.secondsSinceReferenceDate == 803_998_664.7570873 && even.isExactAsDouble)
+        #expect(even < odd && even != odd)
+        #expect(WireDate(secondsSince1970: 1_363_896_240.5).secondsSince1970 == 1_363_896_240.5)
+        #expect(WireDate(secondsSince1970: 1, nanoseconds: 123_456_789).rfc3339 == "1970-01-01T00:00:01.123456789Z")
+    }
+
+    @Test(arguments: [
+        ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.0000001Z", "0.0000001"),
+        ("0000-01-01T00:00:00Z", "9999-12-31T23:59:59.9999999Z", "315569519999.9999999"),
+        ("2000-12-31T23:59:59.75Z", "2001-01-01T00:00:00.25Z", "0.5"),
+        ("2001-01-01T00:00:00Z", "2001-01-01T00:00:00Z", "0"),
+    ])
+    func `differences and sums are exact`(early: String, late: String, seconds: String) throws {
+        let (early, late) = (try #require(WireDate(rfc3339: early)), try #require(WireDate(rfc3339: late)))
+        let seconds = try #require(WireDecimal(seconds))
+        #expect(late.decimalSeconds(since: early) == seconds && early.decimalSeconds(since: late) == seconds.negated)
+        #expect(early.adding(decimalSeconds: seconds) == late && late.adding(decimalSeconds: seconds.negated) == early)
+    }
+
+    @Test(arguments: ["1e30", "-1e30", "1e-19", "9300000000000"])
+    func `what leads out of the instants that there are has no sum`(seconds: String) throws {
+        #expect(WireDate.referenceDate.adding(decimalSeconds: try #require(WireDecimal(seconds))) == nil)
+    }
+
+    @Test(arguments: [(0, "44"), (3, "44.757"), (6, "44.757087"), (7, "44.7570874"), (12, "44.7570874")])
+    func `an instant is cut to a precision`(count: Int, seconds: String) throws {
+        let instant = try #require(WireDate(rfc3339: "2026-06-24T12:57:44.7570874Z"))
+        #expect(instant.cut(toFractionDigits: count).rfc3339 == "2026-06-24T12:57:\(seconds)Z")
     }
 }
 

@@ -36,6 +36,7 @@ private enum Removals: AdapterModule {
     static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {
         AdapterDeclaration(
             name: name, title: "Removals", summary: "Moves things.", version: "1",
+            access: AccessRights(write: .login),
             entities: [
                 Entity(
                     things, summary: "What can be moved.", key: EntityKey("id"),

@@ -300,11 +300,7 @@ public struct CBORDecoder {
             guard let date = WireDate(rfc3339: text) else { throw MessageError("a date that is not RFC 3339") }
             return .date(date)
         case (CBORTag.dateNumber, .int64(let seconds)):
-            let (offset, overflow) = seconds.subtractingReportingOverflow(Int64(WireDate.unixEpochOffset))
-            guard !overflow, let exact = Double(exactly: offset) else {
-                throw MessageError("a date beyond the exact seconds of a double")
-            }
-            return .date(WireDate(secondsSinceReferenceDate: exact))
+            return .date(WireDate(secondsSince1970: Int(seconds), nanoseconds: 0))
         case (CBORTag.dateNumber, .double(let seconds)) where seconds.isFinite:
             return .date(WireDate(secondsSince1970: seconds))
         case (CBORTag.integer, .data(let data)): return try integer(data, isNegative: false)

@@ -122,11 +122,11 @@ public struct CBOREncoder: ~Copyable {
     }
 
     private mutating func append(_ date: WireDate) throws {
-        let seconds = date.secondsSinceReferenceDate
-        if let whole = Int64(exactly: seconds), whole.magnitude < 1 << 53 {
+        guard date.isFinite else { throw MessageError("a date that is not finite cannot cross") }
+        if date.fraction.isEmpty {
             head(6, CBORTag.dateNumber)
-            append(whole + Int64(WireDate.unixEpochOffset))
-        } else if let text = date.rfc3339, WireDate(rfc3339: text) == date {
+            append(Int64(date.wholeSecondsSinceReferenceDate) + Int64(WireDate.unixEpochOffset))
+        } else if let text = date.rfc3339 {
             head(6, CBORTag.dateText)
             append(text)
         } else if WireDate(secondsSince1970: date.secondsSince1970) == date {

@@ -23,6 +23,10 @@ import Testing
             ("fb3ff199999999999a", 1.1), ("4401020304", .data([1, 2, 3, 4])), ("62c3bc", "\u{fc}"),
             ("83010203", [1, 2, 3]), ("a26161016162820203", ["a": 1, "b": [2, 3]]), ("80", []), ("a0", [:]),
             ("c11a514b67b0", .date(WireDate(secondsSince1970: 1_363_896_240))),
+            (
+                "c0781c323032362d30362d32345431323a35373a34342e373537303837345a",
+                .date(WireDate(rfc3339: "2026-06-24T12:57:44.7570874Z")!)
+            ),
         ] as [(String, WireValue)])
     func `is written and read as the specification says`(hexadecimal: String, value: WireValue) throws {
         #expect(try CBORDecoder.value(of: bytes(hexadecimal)) == value)
@@ -147,7 +151,10 @@ import Testing
                 (0..<Int.random(in: 0..<300, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
         case 8:
             return .date(
-                WireDate(secondsSince1970: (Double.random(in: -1e10...1e10, using: &random) * 1e6).rounded() / 1e6))
+                WireDate(
+                    ticks: .random(in: -600_000_000_000_000_000...2_500_000_000_000_000_000, using: &random),
+                    attosecondsBeyond: Bool.random(using: &random)
+                        ? 0 : .random(in: 0..<WireDate.attosecondsPerTick, using: &random)))
         case 9, 10:
             return .array((0..<Int.random(in: 0..<6, using: &random)).map { _ in value(&random, depth: depth + 1) })
         default:

@@ -62,12 +62,28 @@ struct ValueReader: Sendable {
         if let maximum = facets.maximumLength, let bytes = value.dataValue, bytes.count > maximum {
             throw PorticoError(.requestInvalid, "\(path) has at most \(maximum) bytes.", target: path)
         }
+        // Texts have 12 at most (ABNF, `fractionalSeconds`).
+        let precision = facets.precision ?? 12
+        if let digits = secondDigits(value, primitive), digits > precision {
+            throw PorticoError(
+                .requestInvalid, "\(path) has at most \(precision) digits of a second after the point.", target: path)
+        }
         guard primitive == .decimal, let number = value.decimalValue else { return }
         if case .digits(let scale)? = facets.scale, number.exponent < -scale {
             throw PorticoError(.requestInvalid, "\(path) has at most \(scale) digits after the point.", target: path)
         }
         if let precision = facets.precision, !number.isZero, number.digitsInAll(scale: facets.scale) > precision {
             throw PorticoError(.requestInvalid, "\(path) has at most \(precision) digits.", target: path)
+        }
+    }
+
+    /// Digits after the point of the seconds in an instant or a time of day; nil for another type.
+    private static func secondDigits(_ value: WireValue, _ primitive: PrimitiveType) -> Int? {
+        switch (primitive, value) {
+        case (.dateTimeOffset, .date(let instant)): instant.fraction.utf8.count
+        // Without zeros at the fraction's end.
+        case (.timeOfDay, .string(let text)): text.utf8.drop { $0 != UInt8(ascii: ".") }.dropFirst().count
+        default: nil
         }
     }
 

@@ -321,7 +321,7 @@ struct ServerValues: Sendable {
         for property in type.properties {
             let isComputed = property.annotations.isTagged(CoreTerm.computed)
             if isInstant(property), isComputed || (values[property.name] == nil && mustBeGiven(property)) {
-                values[property.name] = .date(now)
+                values[property.name] = time(of: property)
             } else if isCounter(property, of: type) {
                 values[property.name] = standard(property) ?? .int64(1)
             } else if isComputed, !type.isKey(property.name) {
@@ -346,7 +346,7 @@ struct ServerValues: Sendable {
         for property in type.properties {
             let isComputed = property.annotations.isTagged(CoreTerm.computed)
             if isInstant(property), Self.speaksOfChange(property.name), isComputed || mustBeGiven(property) {
-                values[property.name] = .date(now)
+                values[property.name] = time(of: property)
             } else if isCounter(property, of: type) {
                 values[property.name] = .int64((current(property.name).int64Value ?? 0) &+ 1)
             } else if isComputed {
@@ -372,6 +372,15 @@ struct ServerValues: Sendable {
             $0.annotations.isTagged(CoreTerm.computed) || $0.annotations.isTagged(CoreTerm.immutable)
                 || type.isKey($0.name) || (isInstant($0) && mustBeGiven($0))
         }.map(\.name)
+    }
+
+    /// Cut to the property's precision.
+    private func time(of property: StructuralProperty) -> WireValue {
+        var facets = property.type.facets
+        if case .definition(let name) = property.type.type, let outer = tables.model.definition(name)?.facets {
+            facets = facets.within(outer)
+        }
+        return .date(facets.precision.map { now.cut(toFractionDigits: $0) } ?? now)
     }
 
     private func isInstant(_ property: StructuralProperty) -> Bool {

@@ -1,7 +1,7 @@
 import Foundation
 import ValueTree
 
-/// A moment, to the nanosecond, with the offset of the place that wrote it.
+/// A moment, with every digit of its second that OData's texts have, and the offset of the place that wrote it.
 public struct ODataDateTime: Sendable, Hashable, ODataCalendarValue {
     /// On a clock in UTC.
     public let utc: ODataLocalDateTime
@@ -28,7 +28,7 @@ public struct ODataDateTime: Sendable, Hashable, ODataCalendarValue {
         guard let text = json.stringValue, let moment = ODataDateTimeOffset(text) else { return nil }
         (utc, offset) = (
             ODataLocalDateTime(
-                seconds: moment.local.seconds - moment.offset * 60, nanoseconds: moment.local.nanoseconds),
+                seconds: moment.local.seconds - moment.offset * 60, attoseconds: moment.local.attoseconds),
             moment.offset
         )
     }
@@ -46,29 +46,34 @@ public struct ODataDateTime: Sendable, Hashable, ODataCalendarValue {
         return .string("/Date(\(utc.milliseconds)\(place))/")
     }
     public var text: String {
-        let local = ODataLocalDateTime(seconds: utc.seconds + offset * 60, nanoseconds: utc.nanoseconds)
+        let local = ODataLocalDateTime(seconds: utc.seconds + offset * 60, attoseconds: utc.attoseconds)
         guard offset != 0 else { return local.text + "Z" }
         let place = CivilText.padded(abs(offset) / 60) + ":" + CivilText.padded(abs(offset) % 60)
         return local.text + (offset < 0 ? "-" : "+") + place
     }
 }
 
-/// A date and a time of day in no place's time, to the nanosecond: version 2's `Edm.DateTime`.
+/// A date and a time of day in no place's time: version 2's `Edm.DateTime`.
 public struct ODataLocalDateTime: Sendable, Hashable, Comparable, ODataCalendarValue {
     /// As a clock in UTC would count them, from 2001-01-01.
     public let seconds: Int
-    /// 0 to 999,999,999.
-    public let nanoseconds: Int
+    /// Of the second; texts have 12 digits after the point at most.
+    let attoseconds: Int
+    /// 0 to 999,999,999; what is finer is left out here, but not in ``text``.
+    public var nanoseconds: Int { attoseconds / CivilText.nanosecond }
 
     /// - Parameter seconds: since 2001-01-01T00:00:00 on a clock that no summer changes.
     public init(seconds: Int, nanoseconds: Int = 0) {
-        (self.seconds, self.nanoseconds) = (seconds, min(max(0, nanoseconds), 999_999_999))
+        self.init(seconds: seconds, attoseconds: min(max(0, nanoseconds), 999_999_999) * CivilText.nanosecond)
+    }
+
+    init(seconds: Int, attoseconds: Int) {
+        (self.seconds, self.attoseconds) = (seconds, attoseconds)
     }
 
     /// - Parameter seconds: of the day.
     public init(_ date: ODataDate, seconds: Int, nanoseconds: Int = 0) {
-        let civil = CivilTime(year: date.year, month: date.month, day: date.day, hour: 0, minute: 0, second: 0)
-        self.init(seconds: (civil?.secondsSinceReferenceDate ?? 0) + seconds, nanoseconds: nanoseconds)
+        self.init(seconds: date.start + seconds, nanoseconds: nanoseconds)
     }
 
     /// Nil where the JSON value is none.
@@ -92,13 +97,13 @@ public struct ODataLocalDateTime: Sendable, Hashable, Comparable, ODataCalendarV
     public var text: String {
         let civil = CivilTime(secondsSinceReferenceDate: seconds)
         let time = [civil?.hour ?? 0, civil?.minute ?? 0, civil?.second ?? 0].map { CivilText.padded($0) }
-        return "\(date.text)T" + time.joined(separator: ":") + CivilText.fraction(nanoseconds)
+        return "\(date.text)T" + time.joined(separator: ":") + CivilText.fraction(attoseconds)
     }
     /// Since 1970.
     var milliseconds: Int { (seconds + CivilText.referenceSince1970) * 1000 + nanoseconds / 1_000_000 }
 
     public static func < (left: Self, right: Self) -> Bool {
-        (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
+        (left.seconds, left.attoseconds) < (right.seconds, right.attoseconds)
     }
 }
 
@@ -135,24 +140,34 @@ public struct ODataDate: Sendable, Hashable, Comparable, ODataCalendarValue {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
 
+    /// Seconds from 2001-01-01 to its beginning.
+    var start: Int {
+        CivilTime(year: year, month: month, day: day, hour: 0, minute: 0, second: 0)?.secondsSinceReferenceDate ?? 0
+    }
+
     static func parts(_ text: Substring) -> [Int]? {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { CivilText.number($0) }
         return parts.count == 3 && !parts.contains(nil) ? parts.compactMap(\.self) : nil
     }
 }
 
-/// A time of day, to the nanosecond.
+/// A time of day, with every digit of its second that OData's texts have.
 public struct ODataTimeOfDay: Sendable, Hashable, Comparable, ODataPrimitive {
     /// Since midnight, 0 to 86,399.
     public let seconds: Int
-    /// 0 to 999,999,999.
-    public let nanoseconds: Int
+    /// Of the second; texts have 12 digits after the point at most.
+    let attoseconds: Int
+    /// 0 to 999,999,999; what is finer is left out here, but not in ``text``.
+    public var nanoseconds: Int { attoseconds / CivilText.nanosecond }
 
     public init?(hour: Int, minute: Int, second: Int = 0, nanoseconds: Int = 0) {
-        guard (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second),
-            (0...999_999_999).contains(nanoseconds)
-        else { return nil }
-        (seconds, self.nanoseconds) = (hour * 3600 + minute * 60 + second, nanoseconds)
+        guard (0...999_999_999).contains(nanoseconds) else { return nil }
+        self.init(hour: hour, minute: minute, second: second, attoseconds: nanoseconds * CivilText.nanosecond)
+    }
+
+    private init?(hour: Int, minute: Int, second: Int, attoseconds: Int) {
+        guard (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second) else { return nil }
+        (seconds, self.attoseconds) = (hour * 3600 + minute * 60 + second, attoseconds)
     }
 
     /// `12:30:00.5`, or version 2's `PT12H30M0.5S`.
@@ -163,10 +178,10 @@ public struct ODataTimeOfDay: Sendable, Hashable, Comparable, ODataPrimitive {
             let (seconds, rest) = time.components
             self.init(
                 hour: Int(seconds / 3600), minute: Int(seconds / 60 % 60), second: Int(seconds % 60),
-                nanoseconds: Int(rest / 1_000_000_000))
+                attoseconds: Int(rest))
         } else {
             guard let time = CivilText.time(text[...]) else { return nil }
-            self.init(hour: time.0, minute: time.1, second: time.2, nanoseconds: time.3)
+            self.init(hour: time.0, minute: time.1, second: time.2, attoseconds: time.3)
         }
     }
 
@@ -174,13 +189,13 @@ public struct ODataTimeOfDay: Sendable, Hashable, Comparable, ODataPrimitive {
     public func json(_ version: ODataVersion) -> WireValue { .string(version == .v2 ? durationText : text) }
     public var text: String {
         let parts = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { CivilText.padded($0) }
-        return parts.joined(separator: ":") + CivilText.fraction(nanoseconds)
+        return parts.joined(separator: ":") + CivilText.fraction(attoseconds)
     }
     var durationText: String {
-        "PT\(seconds / 3600)H\(seconds / 60 % 60)M\(seconds % 60)\(CivilText.fraction(nanoseconds))S"
+        "PT\(seconds / 3600)H\(seconds / 60 % 60)M\(seconds % 60)\(CivilText.fraction(attoseconds))S"
     }
     public static func < (left: Self, right: Self) -> Bool {
-        (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
+        (left.seconds, left.attoseconds) < (right.seconds, right.attoseconds)
     }
 }
 
@@ -193,11 +208,11 @@ extension Duration: ODataPrimitive {
     public var literal: ODataLiteral { .duration(self) }
     public func json(_ version: ODataVersion) -> WireValue { .string(isoText) }
 
-    /// `PT90.5S`: an `xs:dayTimeDuration`, to the nanosecond.
+    /// `PT90.5S`: an `xs:dayTimeDuration`.
     var isoText: String {
         let isNegative = self < .zero
         let (seconds, attoseconds) = (isNegative ? .zero - self : self).components
-        return (isNegative ? "-" : "") + "PT\(seconds)\(CivilText.fraction(Int(attoseconds / 1_000_000_000)))S"
+        return (isNegative ? "-" : "") + "PT\(seconds)\(CivilText.fraction(Int(attoseconds)))S"
     }
 
     init?(isoText text: String) {
@@ -220,9 +235,9 @@ extension Duration: ODataPrimitive {
             }
             let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
             guard let first = parts.first, let whole = CivilText.number(first), !first.isEmpty,
-                let rest = parts.count == 2 && unit == 1 ? CivilText.nanoseconds(parts[1]) : parts.count == 1 ? 0 : nil
+                let rest = parts.count == 2 && unit == 1 ? CivilText.attoseconds(parts[1]) : parts.count == 1 ? 0 : nil
             else { return nil }
-            sum += .seconds(whole * unit) + .nanoseconds(rest)
+            sum += .seconds(whole * unit) + Duration(secondsComponent: 0, attosecondsComponent: Int64(rest))
             digits = ""
         }
         return digits.isEmpty ? sum : nil
@@ -239,10 +254,13 @@ enum CivilText {
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 
-    /// Of nanoseconds, with the point; nothing for none.
-    static func fraction(_ nanoseconds: Int) -> String {
-        guard nanoseconds > 0 else { return "" }
-        var text = padded(nanoseconds, 9)
+    /// Attoseconds in a nanosecond.
+    static let nanosecond = 1_000_000_000
+
+    /// Of attoseconds, with the point; nothing for none.
+    static func fraction(_ attoseconds: Int) -> String {
+        guard attoseconds > 0 else { return "" }
+        var text = padded(attoseconds, 18)
         while text.hasSuffix("0") { text.removeLast() }
         return "." + text
     }
@@ -252,10 +270,10 @@ enum CivilText {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
     }
 
-    /// Nanoseconds of the digits after a point; what is finer is left out.
-    static func nanoseconds(_ digits: Substring) -> Int? {
+    /// Attoseconds of the digits after a point, of which OData has 12 at most.
+    static func attoseconds(_ digits: Substring) -> Int? {
         guard digits.utf8.count <= 12, !digits.isEmpty else { return nil }
-        return number(Substring((digits + String(repeating: "0", count: 9)).prefix(9)))
+        return number(Substring(digits + String(repeating: "0", count: 18 - digits.utf8.count)))
     }
 
     /// `12:30`, `12:30:00`, `12:30:00.5`.
@@ -263,7 +281,7 @@ enum CivilText {
         let halves = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let parts = halves[0].split(separator: ":", omittingEmptySubsequences: false).map { number($0) }
         guard (2...3).contains(parts.count), let hour = parts[0], let minute = parts[1] else { return nil }
-        guard let second = parts.count == 3 ? parts[2] : 0, let rest = halves.count == 2 ? nanoseconds(halves[1]) : 0
+        guard let second = parts.count == 3 ? parts[2] : 0, let rest = halves.count == 2 ? attoseconds(halves[1]) : 0
         else { return nil }
         return (hour, minute, second, rest)
     }
@@ -309,7 +327,7 @@ struct ODataDateTimeOffset {
             let offset = Self.offset(halves[1][place...])
         else { return nil }
         let seconds = hour * 3600 + minute * 60 + second
-        self.init(ODataLocalDateTime(date, seconds: seconds, nanoseconds: rest), offset)
+        self.init(ODataLocalDateTime(seconds: date.start + seconds, attoseconds: rest), offset)
     }
 
     private static func offset(_ text: Substring) -> Int? {

@@ -62,7 +62,10 @@ struct ODataValueTests {
 
     @Test("that is a moment keeps its zone and its fraction")
     func moments() throws {
-        for text in ["2026-11-21T12:00:00.123456789+05:30", "2026-11-21T12:00:00Z", "0001-01-01T00:00:00-12:00"] {
+        for text in [
+            "2026-11-21T12:00:00.123456789012+05:30", "2026-06-24T12:57:44.7570874Z", "2026-11-21T12:00:00Z",
+            "0001-01-01T00:00:00-12:00",
+        ] {
             #expect(ODataDateTime(odata: .string(text))?.text == text)
         }
         let sap = try #require(ODataDateTime(odata: "/Date(1795262400123+0330)/"))
@@ -74,6 +77,7 @@ struct ODataValueTests {
             #expect(ODataDateTime(odata: .string(wrong)) == nil, "\(wrong)")
         }
         #expect(ODataTimeOfDay(odata: "PT13H20M0.5S")?.text == "13:20:00.5")
+        #expect(ODataTimeOfDay(odata: "13:20:00.123456789012")?.text == "13:20:00.123456789012")
         #expect(Duration(odata: "-P1DT2H3M4.5S") == .zero - .seconds(93_784) - .milliseconds(500))
         for wrong in ["P", "PT5", "5S", "PT-5S", "P1.5D"] where wrong != "P" {
             #expect(Duration(isoText: wrong) == nil)

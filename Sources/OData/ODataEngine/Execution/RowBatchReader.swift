@@ -219,7 +219,7 @@ struct RowKey: Hashable {
             case .string(let text): self = .text(text)
             case .decimal(let number): self = number.narrowed.map { Part($0) } ?? .other("m\(number)")
             case .double(let number): self = Int64(exactly: number).map { .number($0) } ?? .other("d\(number)")
-            case .date(let instant): self = .other("z\(instant.secondsSinceReferenceDate)")
+            case .date(let instant): self = .other("z\(instant.ticks).\(instant.attoseconds)")
             default: self = .other("\(value)")
             }
         }

@@ -47,7 +47,7 @@ extension ExpressionReader {
             numbering.readsClock = true
             return TypedExpression(.value(.date(now)), .dateTimeOffset)
         case .mindatetime: return try natural(.dateTimeOffset("0001-01-01T00:00:00Z"), range)
-        case .maxdatetime: return try natural(.dateTimeOffset("9999-12-31T23:59:59.999999Z"), range)
+        case .maxdatetime: return try natural(.dateTimeOffset("9999-12-31T23:59:59.999999999999Z"), range)
         default:
             throw QueryProblem("\(function.rawValue) is not supported.", at: range, kind: .notSupported)
         }

@@ -183,10 +183,9 @@ enum Version2Instant {
 
     /// Milliseconds since 1970 within `/Date(…)/`; a millisecond's parts are left out.
     static func ticks(_ stored: WireValue) -> Int64? {
-        guard let instant = instant(stored), instant.secondsSinceReferenceDate.magnitude < 1e12 else { return nil }
-        // To microseconds first: a double has 0.123 as a little less.
-        let microseconds = (instant.secondsSinceReferenceDate * 1_000_000).rounded()
-        return Int64((microseconds / 1_000).rounded(.down)) + Int64(WireDate.unixEpochOffset) * 1_000
+        guard let instant = instant(stored), instant.isInCalendar else { return nil }
+        let (quotient, remainder) = instant.ticks.quotientAndRemainder(dividingBy: ticksPerMillisecond)
+        return (remainder < 0 ? quotient - 1 : quotient) + Int64(WireDate.unixEpochOffset) * 1_000
     }
 
     /// The instant of `/Date(1705314600000+0060)/`. The offset, in minutes, does not change the instant.
@@ -199,7 +198,8 @@ enum Version2Instant {
         guard offset.isEmpty || Int(offset) != nil, let milliseconds = Int64(number),
             milliseconds.magnitude < 400_000_000_000_000
         else { return nil }
-        return WireDate(
-            secondsSinceReferenceDate: Double(milliseconds - Int64(WireDate.unixEpochOffset) * 1_000) / 1_000)
+        return WireDate(ticks: (milliseconds - Int64(WireDate.unixEpochOffset) * 1_000) * ticksPerMillisecond)
     }
+
+    private static let ticksPerMillisecond = WireDate.ticksPerSecond / 1_000
 }

@@ -218,7 +218,7 @@ struct PageToken: Equatable {
         case .int64(let number): "i\(number)"
         case .double(let number): "d\(number.bitPattern)"
         case .decimal(let number): "m\(number)"
-        case .date(let instant): "z\(instant.secondsSinceReferenceDate.bitPattern)"
+        case .date(let instant): "y\(instant.ticks).\(instant.attoseconds)"
         case .string(let text): "s\(Base64URL.encode(Array(text.utf8)))"
         case .data(let bytes): "x\(Base64URL.encode(bytes))"
         default: nil
@@ -234,6 +234,10 @@ struct PageToken: Equatable {
         case "i": return Int64(rest).map { .int64($0) }
         case "d": return UInt64(rest).map { .double(Double(bitPattern: $0)) }
         case "m": return WireDecimal(rest).map { .decimal($0) }
+        case "y":
+            let parts = rest.split(separator: ".").compactMap { Int64($0) }
+            return parts.count == 2 ? .date(WireDate(ticks: parts[0], attosecondsBeyond: parts[1])) : nil
+        // Of a link that an earlier version wrote.
         case "z": return UInt64(rest).map { .date(WireDate(secondsSinceReferenceDate: Double(bitPattern: $0))) }
         case "s":
             return Base64URL.decode(lenient: rest).flatMap { String(validating: $0, as: UTF8.self) }.map { .string($0) }

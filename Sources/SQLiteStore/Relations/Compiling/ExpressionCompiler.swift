@@ -236,8 +236,7 @@ extension ExpressionCompiler {
         }
     }
 
-    /// Both are seconds, in a column of doubles; differences are rounded to the microsecond, beyond which doubles do not
-    /// tell instants apart.
+    /// Differences of instants, and what is added to them, are exact seconds.
     private func dates(
         _ operation: RowExpression.Arithmetic, _ a: TypedSQL, _ b: TypedSQL
     ) throws(PorticoError) -> TypedSQL {

@@ -12,7 +12,7 @@ func tagged(_ value: WireValue) -> String {
     case .decimal(let number): "[\"e\",\"\(number)\"]"
     case .string(let text): "[\"s\",\"\(hex(text.utf8))\"]"
     case .data(let bytes): "[\"d\",\"\(hex(bytes))\"]"
-    case .date(let instant): "[\"t\",\"\(Int(instant.secondsSinceReferenceDate))\"]"
+    case .date(let instant): "[\"t\",\"\(instant.wholeSecondsSinceReferenceDate)\"]"
     case .uid(let number): "[\"u\",\"\(number)\"]"
     case .array(let items): "[\"a\",[\(items.map(tagged).joined(separator: ","))]]"
     case .dictionary(let members):

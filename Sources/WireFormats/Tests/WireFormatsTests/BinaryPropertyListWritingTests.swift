@@ -68,6 +68,19 @@ import WireFormats
         #expect { try format.write(value) } throws: { ($0 as? WireFormatError)?.kind == .notRepresentable }
     }
 
+    @Test func `a date that no double is, is an error, or rounded down by option`() throws {
+        for text in ["2026-06-24T12:57:44.7570874Z", "9999-12-31T23:59:59.999999Z", "2023-01-04T23:59:59.999999999Z"] {
+            let instant = try #require(WireDate(rfc3339: text))
+            let value = WireValue.date(instant)
+            #expect { try format.write(value) } throws: { ($0 as? WireFormatError)?.kind == .notRepresentable }
+            let written = try format.read(try format.write(value, options: WritingOptions(dateFractions: .truncate)))
+            let carried = try #require(written.dateValue)
+            #expect(carried < instant && carried.rfc3339?.prefix(10) == text.prefix(10), "\(carried)")
+        }
+        let device = WireValue.date(WireDate(secondsSinceReferenceDate: 446_659_264.757_087_45))
+        #expect(try format.read(try format.write(device)) == device)
+    }
+
     @Test func `a stream holds its bytes back until the end, within its limit`() throws {
         let writer = format.makeStreamWriter(options: WritingOptions(nulls: .omitMember, bufferedBytes: 1000))
         try writer.begin(.dictionary)

@@ -108,7 +108,7 @@ extension TypedXMLReader {
         case .real: try builder.scalar(TapeToken(.double, bits: try real(words, start)), at: start)
         case .decimal: try readDecimal(words, start)
         case .bool: try builder.scalar(try bool(words, start), at: start)
-        case .date: try builder.scalar(TapeToken(.date, bits: try date(words, start)), at: start)
+        case .date: try builder.scalar(TapeToken(date: try date(words, start)), at: start)
         case .data: try readData(words, start)
         case .uid: try builder.scalar(TapeToken(.uid, bits: try uid(words, start)), at: start)
         default:
@@ -149,14 +149,14 @@ extension TypedXMLReader {
         }
     }
 
-    private func date(_ words: [UInt8], _ start: Int) throws(WireFormatError) -> UInt64 {
-        if let instant = WireDate(rfc3339: String(decoding: words, as: UTF8.self)) {
-            return instant.secondsSinceReferenceDate.bitPattern
-        }
-        guard case .double(let seconds)? = XMLNumbers.Real(words), seconds.isFinite else {
+    private func date(_ words: [UInt8], _ start: Int) throws(WireFormatError) -> WireDate {
+        let text = String(decoding: words, as: UTF8.self)
+        if let instant = WireDate(rfc3339: text) { return instant }
+        guard let seconds = WireDecimal(text), let instant = WireDate.referenceDate.adding(decimalSeconds: seconds)
+        else {
             throw malformed("a date is malformed", start)
         }
-        return seconds.bitPattern
+        return instant
     }
 
     private mutating func readData(_ words: [UInt8], _ start: Int) throws(WireFormatError) {

@@ -158,11 +158,11 @@ extension XMLEmitter {
     }
 
     mutating func date(_ instant: WireDate, to output: inout OutputBuffer) throws(WireFormatError) {
-        guard instant.secondsSinceReferenceDate.isFinite else {
+        guard instant.isFinite else {
             throw WireFormatError(.notRepresentable, "XML cannot carry a date that is not finite")
         }
         try element(.date, &output) {
-            $0.append(utf8: instant.rfc3339 ?? instant.secondsSinceReferenceDate.description)
+            $0.append(utf8: instant.rfc3339 ?? instant.decimalSeconds(since: .referenceDate).description)
         }
     }
 

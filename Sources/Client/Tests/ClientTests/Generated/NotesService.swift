@@ -72,11 +72,11 @@ extension NotesService {
         public var owner: String?
         /// The accounts that may read it too.
         public var sharedWith: [String]?
-        public var modified: Date?
+        public var modified: WireDate?
         /// SHA-256 digests of what was uploaded with it.
         public var attachments: [String]?
 
-        public init(id: String? = nil, title: String? = nil, text: String? = nil, owner: String? = nil, sharedWith: [String]? = nil, modified: Date? = nil, attachments: [String]? = nil) {
+        public init(id: String? = nil, title: String? = nil, text: String? = nil, owner: String? = nil, sharedWith: [String]? = nil, modified: WireDate? = nil, attachments: [String]? = nil) {
             self.id = id
             self.title = title
             self.text = text
@@ -93,10 +93,10 @@ extension NotesService {
         public var text: String?
         public var owner: String?
         public var sharedWith: [String]?
-        public var modified: Date?
+        public var modified: WireDate?
         public var attachments: [String]?
 
-        public init(id: String? = nil, title: String? = nil, text: String? = nil, owner: String? = nil, sharedWith: [String]? = nil, modified: Date? = nil, attachments: [String]? = nil) {
+        public init(id: String? = nil, title: String? = nil, text: String? = nil, owner: String? = nil, sharedWith: [String]? = nil, modified: WireDate? = nil, attachments: [String]? = nil) {
             self.id = id
             self.title = title
             self.text = text
