@@ -28,7 +28,7 @@ run: build-host ## build release and serve the demo on http://127.0.0.1:8080, it
 test: need-build need-quick ## unit tests and one end-to-end pass of every adapter; FILTER=EXPRESSION for some of all tests
 	@.ci/test quick
 
-test-all: need-build need-test .build/schema-venv/done .build/odata-venv/done .build/soap-venv/done .build/systems-venv/done ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
+test-all: need-build need-test .build/schema-venv/done .build/generators-venv/done .build/odata-venv/done .build/soap-venv/done .build/systems-venv/done ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
 	@.ci/test all
 
 build: build-host ## release build; binaries in .build/release/, plugins in .build/release/plugins/
@@ -147,6 +147,9 @@ clean: ## remove what was built
 
 .build/scan-venv/done: Tests/Scanners/requirements.txt
 	@.ci/venv .build/scan-venv $<
+
+.build/generators-venv/done: Tests/Generators/requirements.txt
+	@.ci/venv .build/generators-venv $<
 
 .build/odata-venv/done: Tests/OData/requirements.txt
 	@.ci/venv .build/odata-venv $<

@@ -67,6 +67,32 @@ struct GeneratedTextTests {
         #expect(try ServiceReader.read("shop", from: Self.description(input: same, output: same)).types.count == 1)
     }
 
+    @Test("calls objects without their service's name, and records alike in every role")
+    func titles() throws {
+        let order = Self.object("shop_orders", ["count": ["type": "integer"]], required: ["count"])
+        let changes = Self.object("shop_ordersChanges", ["count": ["type": "integer"]])
+        let model = try ServiceReader.read(
+            "shop",
+            from: Self.description(
+                name: "shop.orders.update", path: "/api/v1/shop/orders/{id}", input: changes, output: order))
+        #expect(model.types.map(\.name) == ["Order", "OrderFields"])
+        #expect(model.types.flatMap(\.members).allSatisfy { !$0.isRequired })
+        let plain = Self.description(
+            output: Self.object("shop_Receipt", ["total": ["type": "integer"]], required: ["total"]))
+        let receipt = try ServiceReader.read("shop", from: plain).types.first
+        #expect(receipt?.name == "Receipt" && receipt?.members.first?.isRequired == true)
+    }
+
+    @Test("takes a member that may be null for its object")
+    func references() throws {
+        let line = Self.object("shop_Line", ["text": ["type": "string"]])
+        let members: WireDictionary = ["line": ["anyOf": [line, ["type": "null"]]]]
+        let document = Self.description(output: Self.object("shop_Order", members, required: ["line"]))
+        let model = try ServiceReader.read("shop", from: document)
+        let order = model.types.first { $0.name == "Order" }
+        #expect(order?.members.first?.type == .object("Line") && order?.members.first?.isRequired == false)
+    }
+
     @Test("carries each kind of value as the language's own")
     func kinds() throws {
         let members: WireDictionary = [

@@ -85,7 +85,8 @@ def is_collection(route):
 
 
 def is_stream(route):
-    return any("text/event-stream" in answer.get("content", {}) for answer in route.operation["responses"].values())
+    answers = [route.resolved(answer) for answer in route.operation["responses"].values()]
+    return any("text/event-stream" in answer.get("content", {}) for answer in answers)
 
 
 _numbers = itertools.count(700_001)
@@ -93,8 +94,9 @@ _numbers = itertools.count(700_001)
 
 def example(schema, route, name=""):
     """A value that the schema takes; where it takes several, a plain one."""
-    while "$ref" in schema:
-        schema = route.referenced(schema["$ref"])
+    schema = route.resolved(schema)
+    if "anyOf" in schema:
+        return example(schema["anyOf"][0], route, name)
     kinds = schema.get("type", "string")
     kind = next(kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null")
     if "enum" in schema:
@@ -269,7 +271,7 @@ def path_of(route, caller):
     makers = MADE | PATHS.get(f"{route}", {})
     for parameter in route.operation.get("parameters", []):
         name = parameter["name"]
-        if parameter["in"] == "query" and parameter["required"]:
+        if parameter["in"] == "query" and parameter.get("required"):
             query[name] = example(parameter["schema"], route, name)
         if parameter["in"] == "path" and name in makers:
             values[name] = makers[name](caller) if caller.name else "x"

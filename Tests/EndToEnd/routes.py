@@ -32,19 +32,28 @@ class Route:
     def schema(self):
         """Of a JSON body."""
         schema = self.operation["requestBody"]["content"]["application/json"]["schema"]
-        while "$ref" in schema:
-            schema = self.referenced(schema["$ref"])
-        return schema
+        return self.resolved(schema)
+
+    def declares(self, status):
+        """Whether the status is one of its answers, by itself or as one of a range, which lists those that it stands for."""
+        answers = self.operation["responses"]
+        if str(status) in answers:
+            return True
+        ranged = answers.get(f"{status // 100}XX")
+        return ranged is not None and status in self.resolved(ranged)["x-portico-statuses"]
 
     @property
     def members(self):
         return list(self.schema.get("properties", {}))
 
-    def referenced(self, reference):
-        found = self.document
-        for part in reference.removeprefix("#/").split("/"):
-            found = found[part.replace("~1", "/").replace("~0", "~")]
-        return found
+    def resolved(self, value):
+        """What it refers to, or itself."""
+        while "$ref" in value:
+            found = self.document
+            for part in value["$ref"].removeprefix("#/").split("/"):
+                found = found[part.replace("~1", "/").replace("~0", "~")]
+            value = found
+        return value
 
     def __repr__(self):
         return f"{self.method} {self.template}"
@@ -52,7 +61,7 @@ class Route:
 
 def routes(gateway, mounts=False):
     """All but the mounts, or those alone: their paths are a language of their own (test_odata.py, test_odata_v2.py)."""
-    document = gateway.get("/openapi.json").json()
+    document = gateway.get("/openapi.json?formats=all").json()
     return [
         Route(method, path, operation, document)
         for path, operations in document["paths"].items()

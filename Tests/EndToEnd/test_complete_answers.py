@@ -36,7 +36,7 @@ V4 = "/odata/v4/admissions/"
 
 
 def batch(count):
-    calls = [{"id": str(number), "method": "GET", "path": "/openapi.json"} for number in range(count)]
+    calls = [{"id": str(number), "method": "GET", "path": "/openapi.json?formats=all"} for number in range(count)]
     return "POST", "/batch", json.dumps({"calls": calls}).encode(), {"Content-Type": JSON, "Accept": JSON}
 
 

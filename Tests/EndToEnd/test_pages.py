@@ -182,7 +182,7 @@ class Pages(GatewayTest):
         self.assertIn("/chat/v1/rooms", document["paths"])
 
     def test_every_file_of_the_pages_is_there_without_a_sign_in(self):
-        for folder, address in (("ChatPage/Files", "chat"), ("BrowserClient/Client", "client"), ("BrowserClient/Demonstration", "client")):
+        for folder, address in (("ChatPage/Files", "chat"), ("BrowserClient/Client", "client"), ("BrowserClient/Demonstration", "client"), ("Explorer/Files", "docs")):
             for file in sorted((ROOT / "Sources" / folder).iterdir()):
                 name = "" if file.suffix == ".html" else file.name
                 if file.suffix in (".html", ".css", ".js"):

@@ -392,7 +392,10 @@ import WireFormats
 
     @Test func `a choice that may be null is described as one of its texts or null`() {
         let members = ObjectShape("S", members: [Member("state", .choice(["open", "done"]), isNullable: true)])
-        let described = JSONSchema.object(members)["properties"]?["state"]
+        var schemas = SchemaComponents()
+        let reference = schemas.schema(.object(members), of: "shop")
+        #expect(reference == ["$ref": "#/components/schemas/shop_S"])
+        let described = schemas.values["shop_S"]?["properties"]?["state"]
         #expect(described?["type"] == ["string", "null"] && described?["enum"] == ["open", "done", .null])
     }
 

@@ -17,7 +17,8 @@ public struct ServiceReader {
     public static func read(_ service: String, from document: WireValue) throws(UnknownService) -> ServiceModel {
         let known = Set(DescribedOperation.all(in: document).map(\.service)).sorted()
         guard known.contains(service) else { throw UnknownService(name: service, known: known) }
-        var reader = ServiceReader(document: document, service: service, types: TypeReader(document: document))
+        var reader = ServiceReader(
+            document: document, service: service, types: TypeReader(document: document, service: service))
         return reader.model()
     }
 

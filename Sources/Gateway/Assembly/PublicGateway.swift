@@ -25,7 +25,7 @@ extension Gateway {
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
             origins: settings.origins, signIns: SignInInstruments(settings.metrics))
-        let description = DeferredValue<GatewayResponse>()
+        let description = DeferredValue<OpenAPIDocuments>()
         let itself = GatewayReference()
         let routes =
             RouteCatalogue(adapters: adapters, services: services).routes()
@@ -43,8 +43,11 @@ extension Gateway {
             cors: CrossOrigin(origins: settings.origins, maxAge: settings.preflightMaxAge),
             services: services, errors: ErrorWriter(answers: services.encoder), log: log, succeeding: old)
         // Without the files of pages: they are no operations.
-        var openAPI = OpenAPI(catalogue: services.catalogue, version: settings.version)
-        description.set(OpenAPIEndpoint.response(try services.catalogue.json.write(openAPI.document(routes))))
+        description.set(
+            try OpenAPIDocuments(
+                routes, catalogue: services.catalogue,
+                about: ServiceDescription(of: adapters, version: settings.version, publicURL: settings.publicURL)
+            ))
         itself.set(self)
         let collector = GatewayCollector(
             adapters: adapters, identity: identity, sync: sync, services: services, readiness: readiness,
@@ -83,13 +86,13 @@ extension Gateway {
 
     private static func ownRoutes(
         _ adapters: [ServedAdapter], _ services: GatewayServices, _ settings: GatewaySettings, _ readiness: Readiness,
-        _ description: DeferredValue<GatewayResponse>, _ itself: GatewayReference
+        _ description: DeferredValue<OpenAPIDocuments>, _ itself: GatewayReference
     ) -> [Route] {
         [
             Route(.get, "/", FrontPageEndpoint(adapters: adapters, pages: settings.pages, version: settings.version)),
             Route(.get, "/health/live", LiveEndpoint()),
             Route(.get, "/health/ready", ReadyEndpoint(readiness: readiness)),
-            Route(.get, "/openapi.json", OpenAPIEndpoint(text: description)),
+            Route(.get, "/openapi.json", OpenAPIEndpoint(documents: description)),
             Route(.post, "/batch", BatchEndpoint(gateway: itself, services: services)),
         ]
     }
@@ -103,6 +106,8 @@ public struct GatewaySettings: Sendable {
     /// Where the form of SAP's portals is taken; nil: nowhere.
     public var portalLogin: PathTemplate?
     public var origins: Set<String> = []
+    /// `http.publicURL`: where callers reach the gateway; empty: wherever they do.
+    public var publicURL = ""
     /// Whether there are ways to sign in with a page of their own; nil: as ``Identity/browserProviders`` says.
     public var hasProviderPages: Bool?
     /// Seconds.

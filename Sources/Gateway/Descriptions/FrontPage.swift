@@ -48,15 +48,17 @@ struct FrontPageEndpoint: Endpoint {
     /// Pages whose adapter is not served are not there.
     private var entries: HTML? {
         let items = pages.compactMap { page -> HTML? in
-            guard let entry = page.entry, adapters.contains(where: { $0.declaration.name == entry.adapter }) else {
-                return nil
-            }
+            guard let entry = page.entry, entry.adapter.map(isServed) ?? true else { return nil }
             return .element("li", .link(page.path.description, entry.title), .text(" — \(entry.summary)"))
         }
         guard !items.isEmpty else { return nil }
         return .element(
             "section", [.init("class", "first")],
             [.element("h2", "To try"), .element("p", "Pages that work in this browser."), .element("ul", items)])
+    }
+
+    private func isServed(_ adapter: AdapterName) -> Bool {
+        adapters.contains { $0.declaration.name == adapter }
     }
 
     /// An adapter whose listings fail is listed without them; the page is for finding one's way when things break too.

@@ -1,45 +1,47 @@
 import AdapterKit
-import Crypto
 import HTTPTypes
 import ValueTree
 import WireFormats
 
-/// The OpenAPI 3.1 description of every route, with every answer it may give. Shapes and error answers stand once, among
-/// the components.
+/// The OpenAPI 3.1 description of every route, with every answer it may give, as generators of clients take it: names are
+/// identifiers, and shapes and error answers stand once, among the components.
 struct OpenAPI: Sendable {
-    let catalogue: FormatCatalogue
-    let version: String
-    private var schemas: WireDictionary = ["Error": OpenAPI.errorSchema]
-    private var responses = WireDictionary()
+    private let catalogue: FormatCatalogue
+    private let about: ServiceDescription
+    /// Whether bodies and answers are described in every wire format; otherwise in JSON alone.
+    private let hasAllFormats: Bool
+    private var schemas = SchemaComponents()
+    private var answers = Components("responses")
 
-    init(catalogue: FormatCatalogue, version: String) {
+    init(catalogue: FormatCatalogue, about: ServiceDescription, hasAllFormats: Bool) {
         self.catalogue = catalogue
-        self.version = version
+        self.about = about
+        self.hasAllFormats = hasAllFormats
     }
 
     mutating func document(_ routes: [Route]) -> WireValue {
-        let paths = paths(routes)
+        // What no caller may use is not offered, such as a change of a mirror that is only read.
+        let offered = routes.filter { !$0.isForNobody }.sorted {
+            ($0.path.description, $0.method.rawValue) < ($1.path.description, $1.method.rawValue)
+        }
+        let paths = paths(offered)
         return [
-            "openapi": "3.1.0",
-            "info": ["title": "Portico", "version": .string(version)],
-            "paths": .dictionary(paths),
+            "openapi": "3.1.0", "info": about.info, "servers": [["url": .string(about.server)]],
+            "tags": about.tags(of: offered), "x-portico-adapters": about.entities, "paths": .dictionary(paths),
             "components": [
-                "schemas": .dictionary(schemas), "responses": .dictionary(responses),
+                "schemas": .dictionary(schemas.values), "responses": .dictionary(answers.values),
                 "securitySchemes": SecurityRequirements.schemes,
             ],
         ]
     }
 
     private mutating func paths(_ routes: [Route]) -> WireDictionary {
+        let identifiers = OperationIdentifiers(routes)
         var paths = WireDictionary()
-        // What no caller may use is not offered, such as a change of a mirror that is only read.
-        let ordered = routes.filter { !$0.isForNobody }.sorted {
-            ($0.path.description, $0.method.rawValue) < ($1.path.description, $1.method.rawValue)
-        }
-        for route in ordered {
-            let path = Self.text(route.path)
+        for route in routes {
+            let path = route.path.described
             var methods = paths[path]?.dictionaryValue ?? [:]
-            methods[Self.key(of: route.method)] = operation(route)
+            methods[Self.key(of: route.method)] = operation(route, identifiers[route])
             paths[path] = .dictionary(methods)
         }
         return paths
@@ -52,21 +54,11 @@ struct OpenAPI: Sendable {
         return known.contains(name) ? name : "x-\(name)"
     }
 
-    private static func text(_ path: PathTemplate) -> String {
-        "/"
-            + path.parts.map { part in
-                switch part {
-                case .literal(let text): text
-                case .parameter(let name), .remainder(let name): "{\(name)}"
-                }
-            }.joined(separator: "/")
-    }
-
-    private mutating func operation(_ route: Route) -> WireValue {
+    private mutating func operation(_ route: Route, _ identifier: String) -> WireValue {
         let description = route.endpoint.description
         let properties = route.endpoint.properties
         var operation: WireDictionary = [
-            "operationId": .string("\(properties.name).\(route.method.rawValue.lowercased())\(Self.text(route.path))"),
+            "operationId": .string(identifier),
             "summary": .string(description.summary), "tags": [.string(description.tag)],
             "responses": .dictionary(responses(route)),
             "security": SecurityRequirements(
@@ -77,12 +69,12 @@ struct OpenAPI: Sendable {
         operation["x-portico-name"] = .string(properties.name)
         operation["x-portico-effect"] = properties.effect == .reads ? "reads" : "writes"
         if let adapter = properties.adapter { operation["x-portico-adapter"] = .string(adapter.text) }
-        let parameters = Self.parameters(route)
+        let parameters = parameters(route)
         if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
         if let body = description.body {
             operation["requestBody"] = [
                 "required": .bool(description.needsBody),
-                "content": content(schema(of: .object(body), description.tag), reading: true),
+                "content": content(schemas.schema(.object(body), of: route.service), reading: true),
             ]
         }
         return .dictionary(operation)
@@ -90,18 +82,21 @@ struct OpenAPI: Sendable {
 }
 
 extension OpenAPI {
-    private static func parameters(_ route: Route) -> [WireValue] {
+    /// Each in full: a generator (openapi-python-generator 2.1) leaves out what is only referred to.
+    private mutating func parameters(_ route: Route) -> [WireValue] {
         let description = route.endpoint.description
         let named = Set(description.parameters.map(\.name))
         let fromPath = route.path.parameters.filter { !named.contains($0.text) }.map {
             EndpointDescription.Parameter.path($0.text)
         }
         return (fromPath + description.parameters).map { parameter in
-            [
+            var value: WireDictionary = [
                 "name": .string(parameter.name), "in": .string(parameter.location.rawValue),
-                "required": .bool(parameter.isRequired), "description": .string(parameter.summary),
-                "schema": JSONSchema.schema(parameter.shape),
             ]
+            if parameter.isRequired { value["required"] = true }
+            if !parameter.summary.isEmpty { value["description"] = .string(parameter.summary) }
+            value["schema"] = schemas.schema(parameter.shape, of: route.service)
+            return .dictionary(value)
         }
     }
 
@@ -109,134 +104,77 @@ extension OpenAPI {
         let description = route.endpoint.description
         var responses = WireDictionary()
         for (status, answer) in description.answers {
-            responses[String(status.code)] = success(answer, description.tag)
+            responses[String(status.code)] = success(answer, route.service)
         }
-        for status in Set(Self.errors(route).map(\.status.code)).sorted() where responses[String(status)] == nil {
-            responses[String(status)] =
-                description.ownFailures.map { ownFailure($0) }
-                ?? failure(route.endpoint.properties.presentation.errors)
+        let failures = DescribedFailures(route)
+        let content = content(of: failures)
+        for failure in failures.single where responses[String(failure.code)] == nil {
+            let name = failures.prefix + failure.reasonPhrase.filter(\.isLetter)
+            responses[String(failure.code)] = answers.reference(name) { _ in
+                ["description": .string(failure.reasonPhrase), "content": content]
+            }
         }
-        if route.method == .get { responses["304"] = ["description": "Not modified"] }
+        for range in failures.ranges {
+            responses[range.key] = answers.reference(failures.prefix + range.name) { _ in
+                [
+                    "description": .string(range.statuses.map(\.description).joined(separator: ", ")),
+                    "x-portico-statuses": .array(range.statuses.map { .int64(Int64($0.code)) }), "content": content,
+                ]
+            }
+        }
+        if route.method == .get {
+            responses["304"] = answers.reference("NotModified") { _ in ["description": "Not Modified"] }
+        }
         return responses
     }
 
-    private mutating func success(_ answer: EndpointDescription.Answer, _ tag: String) -> WireValue {
+    private mutating func success(_ answer: EndpointDescription.Answer, _ service: String) -> WireValue {
         switch answer {
         case .nothing: ["description": "Done"]
-        case .value(let shape): ["description": "Done", "content": content(schema(of: shape, tag), reading: false)]
+        case .value(let shape):
+            ["description": "Done", "content": content(schemas.schema(shape, of: service), reading: false)]
         case .document(let mediaType):
-            [
-                "description": "Done",
-                "content": .dictionary(WireDictionary(uncheckedUniqueKeys: [.init(key: mediaType, value: [:])])),
-            ]
+            // In full: a generator (openapi-python-generator 2.1) takes the name of a shared answer for that of a type.
+            ["description": "Done", "content": .dictionary(Self.document(mediaType))]
         }
     }
 
-    /// A reference to the shape's schema, which is added where it is new. Two shapes of one name that differ stand in
-    /// full.
-    private mutating func schema(of shape: Shape, _ tag: String) -> WireValue {
-        let schema = JSONSchema.schema(shape)
-        guard case .object(let object) = shape else { return schema }
-        let name = "\(tag).\(object.name)".filter { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
-        guard schemas[name] == nil || schemas[name] == schema else { return schema }
-        schemas[name] = schema
-        return ["$ref": .string("#/components/schemas/\(name)")]
+    private static func essence(_ mediaType: String) -> String { String(mediaType.prefix { $0 != ";" }) }
+
+    /// Texts are described as such; for others the type says all. Of a stream a schema would be that of each event.
+    private static func document(_ mediaType: String) -> WireDictionary {
+        let essence = essence(mediaType)
+        let hasTextType = essence.hasPrefix("text/") && essence != "text/event-stream"
+        let isText = hasTextType || ["xml", "plist"].contains { essence.hasSuffix($0) }
+        return WireDictionary(uncheckedUniqueKeys: [
+            .init(key: essence, value: ["schema": isText ? ["type": "string"] : [:]])
+        ])
     }
 
-    private mutating func failure(_ presentation: ErrorPresentation) -> WireValue {
-        let name =
-            switch presentation {
-            case .standard: "Error"
-            case .flat(let code, let message): "Error.\(code).\(message)"
+    private mutating func content(of failures: DescribedFailures) -> WireValue {
+        switch failures.form {
+        case .own(let mediaType):
+            // In whatever shape: the endpoint's contract says it elsewhere. The gateway's own formats where that has none.
+            var types = Self.document(mediaType)
+            for entry in content([:], reading: false).dictionaryValue ?? [:] where types[entry.key] == nil {
+                types[entry.key] = entry.value
             }
-        responses[name] = [
-            "description": "Failed", "content": content(Self.schema(presentation), reading: false),
-        ]
-        return ["$ref": .string("#/components/responses/\(name)")]
-    }
-
-    /// In whatever shape: the endpoint's contract says it elsewhere. The gateway's own formats where that has none.
-    private func ownFailure(_ mediaType: String) -> WireValue {
-        var types = content([:], reading: false).dictionaryValue ?? [:]
-        types[mediaType] = [:]
-        return ["description": "Failed", "content": .dictionary(types)]
+            return .dictionary(types)
+        case .presentation(.standard): return content(schemas.error, reading: false)
+        case .presentation(.flat(let code, let message)):
+            return content(schemas.flatError(code: code, message: message), reading: false)
+        }
     }
 
     /// One entry for each format; the schema is that of the JSON form, which all others carry. Bodies may be forms too.
     private func content(_ schema: WireValue, reading: Bool) -> WireValue {
         var content = WireDictionary()
-        for format in catalogue.formats {
+        for format in catalogue.formats where hasAllFormats || format.name == .json {
             let type = reading ? format.mediaTypesRead.first : format.mediaTypeWritten
             if let type { content[type.essence] = ["schema": schema] }
         }
-        if reading { content[BodyReader.formType] = ["schema": schema] }
+        if reading, hasAllFormats { content[BodyReader.formType] = ["schema": schema] }
         return .dictionary(content)
-    }
-
-    /// What may go wrong: the endpoint's own, and what its kind brings along.
-    static func errors(_ route: Route) -> Set<ErrorCode> {
-        let properties = route.endpoint.properties
-        var errors = route.endpoint.description.errors.union([
-            .requestMalformed, .notAcceptable, .requestURITooLong, .requestHeadersTooLarge, .serverInternal,
-            .overloaded,
-            .deadlineExceeded, .credentialsInvalid, .loginThrottled,
-        ])
-        if !properties.access.isPublic(route.effect) { errors.insert(.loginRequired) }
-        errors.insert(.accessDenied)
-        if route.endpoint.description.body != nil {
-            errors.formUnion([.requestInvalid, .requestTooLarge, .unsupportedMediaType, .requestTimeout])
-        }
-        return errors
-    }
-
-    private static func schema(_ presentation: ErrorPresentation) -> WireValue {
-        switch presentation {
-        case .standard: ["$ref": "#/components/schemas/Error"]
-        case .flat(let code, let message):
-            [
-                "type": "object", "required": [.string(code), .string(message)],
-                "properties": .dictionary(
-                    WireDictionary(uncheckedUniqueKeys: [
-                        .init(key: code, value: ["type": "string"]), .init(key: message, value: ["type": "string"]),
-                        .init(key: "requestId", value: ["type": "string"]),
-                    ])),
-            ]
-        }
-    }
-
-    private static let errorSchema: WireValue = [
-        "type": "object", "required": ["error"],
-        "properties": [
-            "error": [
-                "type": "object", "required": ["code", "message", "requestId"],
-                "properties": [
-                    "code": ["type": "string", "enum": .array(ErrorCode.allCases.map { .string($0.rawValue) })],
-                    "message": ["type": "string"], "requestId": ["type": "string"], "target": ["type": "string"],
-                ],
-            ]
-        ],
-    ]
-}
-
-/// `GET /openapi.json`: written once at start; the declarations do not change while the gateway runs.
-struct OpenAPIEndpoint: Endpoint {
-    let properties = EndpointProperties(name: "openapi", access: .public, effect: .reads)
-    let description = EndpointDescription(
-        summary: "This description.", tag: "Gateway", answers: [(.ok, .document(mediaType: "application/json"))])
-
-    /// Nil until the routes are known, which this endpoint is one of.
-    let text: DeferredValue<GatewayResponse>
-
-    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        guard let response = text.value else { throw PorticoError(.stopping, "The gateway is not ready yet.") }
-        return response
-    }
-
-    /// With a tag of its bytes: they change with the configuration, whatever the gateway's version.
-    static func response(_ text: [UInt8]) -> GatewayResponse {
-        let tag = EntityTag(version: Hexadecimal.text(SHA256.hash(data: text).prefix(8)), variant: "json")
-        return GatewayResponse(
-            .ok, headers: [.contentType: "application/json", .cacheControl: "no-cache", .eTag: tag.text], body: text)
     }
 }
 
@@ -275,70 +213,5 @@ struct SecurityRequirements: Sendable {
             guard case .roles(let roles) = access else { return sets }
             return sets.flatMap { set in roles.sorted().map { set + [$0] } }
         }
-    }
-}
-
-/// Shapes in JSON Schema 2020-12, as OpenAPI 3.1 uses it.
-enum JSONSchema {
-    static func schema(_ shape: Shape, isNullable: Bool = false) -> WireValue {
-        var members = members(of: shape)
-        guard isNullable, let type = members["type"] else { return .dictionary(members) }
-        members["type"] = .array([type, "null"])
-        // Both hold of a value (JSON Schema Validation, section 6.1.2).
-        if let choices = members["enum"]?.arrayValue { members["enum"] = .array(choices + [.null]) }
-        return .dictionary(members)
-    }
-
-    static func object(_ shape: ObjectShape) -> WireDictionary {
-        var properties = WireDictionary()
-        for member in shape.members { properties[member.name.text] = property(member) }
-        let required = shape.members.filter(\.isRequired).map { WireValue.string($0.name.text) }
-        var schema: WireDictionary = [
-            "type": "object", "title": .string(shape.name), "properties": .dictionary(properties),
-        ]
-        if !required.isEmpty { schema["required"] = .array(required) }
-        if !shape.isOpen { schema["additionalProperties"] = false }
-        return schema
-    }
-
-    private static func property(_ member: Member) -> WireValue {
-        guard case .dictionary(var schema) = schema(member.shape, isNullable: member.isNullable) else { return [:] }
-        if !member.summary.isEmpty { schema["description"] = .string(member.summary) }
-        if let value = member.defaultValue { schema["default"] = value }
-        guard member.acceptsText, let type = schema["type"] else { return .dictionary(schema) }
-        schema["type"] = .array((type.arrayValue ?? [type]) + ["string"])
-        return .dictionary(schema)
-    }
-
-    private static func members(of shape: Shape) -> WireDictionary {
-        switch shape {
-        case .any: return [:]
-        case .bool: return ["type": "boolean"]
-        case .integer(let range): return integer(range.range)
-        case .double: return ["type": "number", "format": "double"]
-        case .decimal: return ["type": "number"]
-        case .string(let limits): return string(limits)
-        case .choice(let choices): return ["type": "string", "enum": .array(choices.map(WireValue.string))]
-        case .date: return ["type": "string", "format": "date-time"]
-        case .data: return ["type": "string", "contentEncoding": "base64"]
-        case .list(let item): return ["type": "array", "items": schema(item)]
-        case .object(let object): return Self.object(object)
-        }
-    }
-
-    private static func integer(_ range: ClosedRange<Int64>) -> WireDictionary {
-        var schema: WireDictionary = ["type": "integer", "format": "int64"]
-        if range.lowerBound != .min { schema["minimum"] = .int64(range.lowerBound) }
-        if range.upperBound != .max { schema["maximum"] = .int64(range.upperBound) }
-        return schema
-    }
-
-    private static func string(_ limits: TextLimits) -> WireDictionary {
-        var schema: WireDictionary = ["type": "string"]
-        if limits.minimumLength > 0 { schema["minLength"] = .int64(Int64(limits.minimumLength)) }
-        if limits.maximumLength != TextLimits.defaultMaximum {
-            schema["maxLength"] = .int64(Int64(limits.maximumLength))
-        }
-        return schema
     }
 }

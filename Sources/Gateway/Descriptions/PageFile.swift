@@ -20,13 +20,13 @@ public struct PageFile: Sendable {
     /// How the front page lists it; nil: it does not.
     public let entry: Entry?
 
-    /// A page that people find on the front page while an adapter is served.
+    /// A page that people find on the front page, where it is an adapter's while that is served.
     public struct Entry: Sendable {
         public let title: String
         public let summary: String
-        public let adapter: AdapterName
+        public let adapter: AdapterName?
 
-        public init(_ title: String, _ summary: String, adapter: AdapterName) {
+        public init(_ title: String, _ summary: String, adapter: AdapterName? = nil) {
             self.title = title
             self.summary = summary
             self.adapter = adapter

@@ -201,6 +201,8 @@ struct EndpointDescription: Sendable {
     var errors: Set<ErrorCode> = []
     /// The type of failures in a shape of the endpoint's own; nil: the gateway's shape.
     var ownFailures: String?
+    /// Whether others of its kind have the same failures, so that descriptions have them once.
+    var areFailuresOfKind = false
     /// What the endpoint itself asks for beyond its properties; of an effect that is not there it is not said.
     var access: EndpointAccess?
     /// Whether the operation looks at the caller itself, where an anonymous one is not refused before.

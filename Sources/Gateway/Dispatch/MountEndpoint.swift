@@ -32,14 +32,14 @@ struct MountEndpoint: Endpoint {
             summary: mount.summary, tag: served.declaration.title,
             answers: [
                 (.ok, .document(mediaType: mount.mediaType)), (.created, .document(mediaType: mount.mediaType)),
-                (.accepted, .document(mediaType: mount.mediaType)), (.noContent, .nothing),
+                (.accepted, .nothing), (.noContent, .nothing),
             ],
             errors: [
                 .requestInvalid, .requestTooLarge, .requestTimeout, .unsupportedMediaType, .transferCodingUnknown,
                 .methodNotAllowed, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable,
                 .adapterUnavailable,
             ],
-            ownFailures: mount.mediaType,
+            ownFailures: mount.mediaType, areFailuresOfKind: true,
             access: EndpointAccess(
                 reads: mount.access?.read.map { [$0] } ?? [], writes: mount.access?.write.map { [$0] } ?? []),
             isDecidedByOperation: mount.authorization == .byOperation)

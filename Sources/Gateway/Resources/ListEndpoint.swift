@@ -14,7 +14,7 @@ struct ListEndpoint: Endpoint {
         var description = resource.description(
             "A page of records.", [(.ok, .value(.object(resource.entity.pageShape)))], reads: true)
         description.parameters = [
-            .query("filter", .string, "Which records: `title eq 'x' and modified gt '2026-01-01T00:00:00Z'`."),
+            .query("filter", .string, "Which records, such as `title eq 'x'`."),
             .query("search", .string, "Words that the search fields contain."),
             .query("order", .string, "Fields by comma, `-` before one for descending."),
             .query("select", .string, "Fields by comma."),

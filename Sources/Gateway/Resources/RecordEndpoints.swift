@@ -26,7 +26,7 @@ struct EntityResource: Sendable {
     }
 
     func description(
-        _ summary: String, _ answers: [(HTTPResponse.Status, EndpointDescription.Answer)], body: Bool = false,
+        _ summary: String, _ answers: [(HTTPResponse.Status, EndpointDescription.Answer)], body: ObjectShape? = nil,
         reads: Bool
     ) -> EndpointDescription {
         let common: Set<ErrorCode> = [
@@ -37,8 +37,9 @@ struct EntityResource: Sendable {
         if let mirror, mirror.writing != .none { writing.formUnion([.keyReused, .overloaded]) }
         if mirror?.writing == .through { writing.formUnion([.upstreamFailed, .upstreamOutcomeUnknown]) }
         return EndpointDescription(
-            summary: summary, tag: served.declaration.title, body: body ? entity.patchShape : nil,
-            answers: answers.map { (status: $0.0, answer: $0.1) }, errors: reads ? common : common.union(writing))
+            summary: summary, tag: served.declaration.title, body: body,
+            answers: answers.map { (status: $0.0, answer: $0.1) }, errors: reads ? common : common.union(writing),
+            areFailuresOfKind: true)
     }
 
     /// The body's members, brought into the fields' types; the store checks them.
@@ -76,22 +77,54 @@ extension Entity {
     /// The fields without defaults and requirements: what a change may name.
     var patchShape: ObjectShape {
         ObjectShape(
-            name.text, isOpen: true, members: fields.map { Member($0.name, $0.shape, isNullable: $0.isNullable) })
+            "\(name.text)Changes", isOpen: true,
+            members: fields.map { Member($0.name, $0.shape, isNullable: $0.isNullable) })
+    }
+
+    /// What replaces a record, whose id the path has.
+    var replacementShape: ObjectShape {
+        ObjectShape("\(name.text)Fields", isOpen: true, members: fields.map { field(in: $0, needsKey: false) })
+    }
+
+    /// What a record is made of: as ``replacementShape``, with the id where the caller has to choose it.
+    var creationShape: ObjectShape {
+        guard key.chooser == .caller else { return replacementShape }
+        return ObjectShape("\(name.text)Creation", isOpen: true, members: fields.map { field(in: $0, needsKey: true) })
+    }
+
+    private func field(in field: Field, needsKey: Bool) -> Member {
+        let isCallers = field.source == .caller || field.source == .callerOnCreate
+        let isNeeded = field.isRequired && field.defaultValue == nil && isCallers
+        return Member(
+            field.name, field.shape, isRequired: field.name == key.field ? needsKey : isNeeded,
+            isNullable: field.isNullable)
     }
 }
 
 extension Entity {
-    var recordShape: Shape {
-        .object(
-            ObjectShape(
-                name.text, members: fields.map { Member($0.name, $0.shape, isNullable: true, summary: $0.summary) }))
+    /// A record as it is read: with all its fields, and null where a record may be without the value.
+    var recordShape: Shape { .object(ObjectShape(name.text, members: members(isRequired: true))) }
+
+    /// A record of a page, which has the fields that `select` names.
+    private var rowShape: Shape { .object(ObjectShape("\(name.text)Row", members: members(isRequired: false))) }
+
+    private func members(isRequired: Bool) -> [Member] {
+        fields.map {
+            Member($0.name, $0.shape, isRequired: isRequired, isNullable: !hasValue($0), summary: $0.summary)
+        }
+    }
+
+    /// Whether every record has a value of the field.
+    private func hasValue(_ field: Field) -> Bool {
+        let isFilled = field.isRequired || field.defaultValue.map { !$0.isNull } ?? false
+        return field.name == key.field || isFilled && !field.isNullable
     }
 
     var pageShape: ObjectShape {
         ObjectShape(
             "\(name.text)Page",
             members: [
-                Member("items", .list(of: recordShape), isRequired: true), Member("next", .string),
+                Member("items", .list(of: rowShape), isRequired: true), Member("next", .string),
                 Member("total", .integer),
             ])
     }
@@ -164,7 +197,8 @@ struct CreateEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Creates a record.", [(.created, .value(resource.entity.recordShape))], body: true, reads: false)
+            "Creates a record.", [(.created, .value(resource.entity.recordShape))],
+            body: resource.entity.creationShape, reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
@@ -182,8 +216,8 @@ struct UpdateEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Changes the named fields of a record.", [(.ok, .value(resource.entity.recordShape))], body: true,
-            reads: false)
+            "Changes the named fields of a record.", [(.ok, .value(resource.entity.recordShape))],
+            body: resource.entity.patchShape, reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
@@ -203,8 +237,8 @@ struct ReplaceEndpoint: Endpoint {
     var description: EndpointDescription {
         resource.description(
             "Sets a whole record.",
-            [(.ok, .value(resource.entity.recordShape)), (.created, .value(resource.entity.recordShape))], body: true,
-            reads: false)
+            [(.ok, .value(resource.entity.recordShape)), (.created, .value(resource.entity.recordShape))],
+            body: resource.entity.replacementShape, reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {

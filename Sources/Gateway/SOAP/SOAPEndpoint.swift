@@ -91,7 +91,7 @@ struct SOAPEndpoint: Endpoint {
             errors: [
                 .requestInvalid, .requestTooLarge, .requestTimeout, .unsupportedMediaType, .recordNotFound,
                 .adapterUnavailable, .storeUnavailable, .upstreamFailed, .upstreamTimeout,
-            ], ownFailures: "text/xml")
+            ], ownFailures: "text/xml", areFailuresOfKind: true)
     }
 
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? {
@@ -236,7 +236,7 @@ struct SOAPDescriptionEndpoint: Endpoint {
             summary: "The WSDL of \(context.service.name).", tag: context.served.declaration.title,
             parameters: [.query("wsdl", .string, "Asks for the WSDL; without a value.", isRequired: true)],
             answers: [(.ok, .document(mediaType: "text/xml"))], errors: [.routeNotFound, .adapterUnavailable],
-            ownFailures: "text/xml")
+            ownFailures: "text/xml", areFailuresOfKind: true)
     }
 
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? {

@@ -115,6 +115,10 @@ enum HostReference {
             "http.trustedProxies", .list(of: .text), default: "[]",
             "Addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, such as `10.0.0.0/8`."
         ),
+        ConfigurationKey(
+            "http.publicURL", .text, default: "",
+            "Where callers reach the gateway, such as `https://api.example.org`: the server that `/openapi.json` names; nothing: the one that was asked."
+        ),
         ConfigurationKey("http.cors.origins", .list(of: .text), default: "[]", "Origins that browsers may call from."),
         ConfigurationKey("http.corsMaxAge", .duration, default: "10m", "How long a browser keeps a preflight."),
         ConfigurationKey("http.deadlines.head", .duration, default: "30s", "Idle time and time for a request's head."),

@@ -276,7 +276,7 @@ struct SettingChecks {
 
     /// Throws ``ConfigurationErrors``.
     func check() throws {
-        let errors = origins + cookie + portalLogin + queueTimeout
+        let errors = origins + publicURL + cookie + portalLogin + queueTimeout
         guard errors.isEmpty else { throw ConfigurationErrors(errors) }
     }
 
@@ -287,6 +287,23 @@ struct SettingChecks {
                 "\($0.debugDescription) is no origin: a scheme, `://`, a host in lower case and a port, nothing behind."
             )
         }
+    }
+
+    private var publicURL: [ConfigurationError] {
+        let key = "http.publicURL"
+        guard let address = resolved[key]?.text, !address.isEmpty, !Self.isAddress(address) else { return [] }
+        return [
+            error(
+                key, "\(address.debugDescription) is no address of HTTP without a slash, query or fragment at its end.")
+        ]
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        guard let parts = URLComponents(string: text), let scheme = parts.scheme, let host = parts.host else {
+            return false
+        }
+        return ["http", "https"].contains(scheme) && !host.isEmpty && !text.hasSuffix("/") && parts.query == nil
+            && parts.fragment == nil && parts.user == nil
     }
 
     /// As browsers send it (RFC 6454, section 6.2): without user, path and slash at the end.

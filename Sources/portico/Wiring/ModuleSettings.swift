@@ -2,6 +2,7 @@ import AdapterKit
 import AttachmentFiles
 import BrowserClient
 import ChatPage
+import Explorer
 import Gateway
 import HostConfiguration
 import Identity
@@ -16,11 +17,12 @@ extension GatewaySettings {
         allowsBasic = values.flag("identity.basic.enabled")
         portalLogin = PathTemplate(values.text("identity.portalLogin"))
         origins = Set(values.texts("http.cors.origins"))
+        publicURL = values.text("http.publicURL")
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = PorticoRelease.version
         sync = SyncSettings(values)
         feeds = FeedSettings(values)
-        pages = BrowserFiles.all + (values.flag("adapters.chat.enabled") ? ChatPageFiles.all : [])
+        pages = BrowserFiles.all + ExplorerFiles.all + (values.flag("adapters.chat.enabled") ? ChatPageFiles.all : [])
     }
 }
 

@@ -67,7 +67,7 @@ struct AdapterProbe {
 
     /// The adapter's operations: what callers may call but its entities.
     private func described() async throws -> [Described] {
-        guard let document = await gateway.send("GET", "/openapi.json").value else {
+        guard let document = await gateway.send("GET", "/openapi.json?formats=all").value else {
             throw CommandError("The gateway does not describe itself.")
         }
         let entities = adapter.entities.map { "/api/v1/\(adapter.name)/\($0)" }

@@ -12,6 +12,10 @@ struct SchemaCheck {
         if let reference = schema["$ref"]?.stringValue {
             return problem(value, referenced(reference), at: place, depth: depth + 1)
         }
+        if let alternatives = schema["anyOf"]?.arrayValue {
+            let problems = alternatives.map { problem(value, $0, at: place, depth: depth + 1) }
+            return problems.contains(nil) ? nil : problems.first ?? nil
+        }
         if let type = schema["type"] {
             let types = (type.arrayValue ?? [type]).compactMap(\.stringValue)
             guard types.contains(where: { Self.isOf($0, value) }) else {

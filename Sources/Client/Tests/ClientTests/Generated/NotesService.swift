@@ -22,7 +22,7 @@ public struct NotesService: Sendable {
 
     /// A page of records.
     ///
-    /// - Parameter filter: Which records: `title eq 'x' and modified gt '2026-01-01T00:00:00Z'`.
+    /// - Parameter filter: Which records, such as `title eq 'x'`.
     /// - Parameter search: Words that the search fields contain.
     /// - Parameter order: Fields by comma, `-` before one for descending.
     /// - Parameter select: Fields by comma.
