@@ -165,7 +165,11 @@ let package = Package(
         .executableTarget(
             name: "portico-worker-launcher", path: "Sources/portico-worker-launcher",
             cSettings: [.treatAllWarnings(as: .error)]),
-        module("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
+        module("NearestNames", []),
+        module("HostConfiguration", [adapterKit, "NearestNames", .product(name: "Yams", package: "Yams")]),
+        module(
+            "CommandLineSupport",
+            ["NearestNames", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
         module(
             "HTTPServer",
             [
@@ -185,7 +189,7 @@ let package = Package(
             "Gateway",
             [
                 adapterKit, wireFormats, recordStorage, syncEngine, "AccountShares", "CSV", "HTTPServer", "Identity",
-                "IPAddresses", "MirrorEngine", "SOAP", "CZlib", "Telemetry",
+                "IPAddresses", "MirrorEngine", "NearestNames", "SOAP", "CZlib", "Telemetry",
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 metrics, tracing,
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -219,8 +223,8 @@ let package = Package(
                 "SQLiteStore",
                 "AttachmentFiles",
                 "WorkerHost", "portico-worker-launcher",
-                "HostConfiguration", "BrowserClient", "ChatPage", "Explorer", "Push", "PlistFeeds", "EmployeeSearch",
-                "XMLUsers",
+                "HostConfiguration", "CommandLineSupport", "NearestNames", "BrowserClient", "ChatPage", "Explorer", "Push",
+                "PlistFeeds", "EmployeeSearch", "XMLUsers",
                 "Chat", "ODataAdapter", "ODataReference", "ConnectedSystems", "AdapterPackages",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -233,8 +237,8 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, "AdapterPackages", "ClientGeneration", "ConnectedSystems", "SOAP", wireFormats,
-                recordStorage,
+                adapterKit, "AdapterPackages", "ClientGeneration", "CommandLineSupport", "ConnectedSystems", "SOAP",
+                wireFormats, recordStorage,
                 odata("ODataModel"),
                 odata("ODataLanguage"),
                 odata("ODataEngine"),
@@ -322,7 +326,10 @@ let package = Package(
             "UpstreamTests",
             [
                 "Upstream", "IPAddresses", "UpstreamStandIn", "CZlib", adapterKit, upstreamRecording,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(
             "MirrorEngineTests",
@@ -330,7 +337,7 @@ let package = Package(
         tests(
             "porticoctlTests",
             [
-                "porticoctl", "HTTPServer", "IPAddresses", "SQLiteStore", adapterKit, wireFormats,
+                "porticoctl", "CommandLineSupport", "HTTPServer", "IPAddresses", "SQLiteStore", adapterKit, wireFormats,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -339,7 +346,8 @@ let package = Package(
         tests(
             "porticoTests",
             [
-                "portico", "Gateway", "HostConfiguration", "Identity", "Push", "Telemetry", "Upstream", syncEngine,
+                "portico", "Gateway", "HostConfiguration", "Identity", "Push", "Telemetry",
+                "Upstream", syncEngine,
                 recordStorage, adapterKit, adapterProtocol, wireFormats,
                 logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -378,7 +386,7 @@ let package = Package(
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),
-        tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
+        tests("HostConfigurationTests", ["HostConfiguration", "NearestNames", adapterKit]),
         tests(
             "HTTPServerTests",
             [

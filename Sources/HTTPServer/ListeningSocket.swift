@@ -30,23 +30,35 @@ public struct ListeningSocket: Sendable {
 
     /// Throws ``ListeningFailure`` or what the look-up of the name says.
     public static func open(host: String, port: Int) throws -> ListeningSocket {
-        let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(Int32(clamping: address.protocol.rawValue), kind, 0)
-        guard descriptor >= 0 else { throw failure(host, port) }
-        var yes: Int32 = 1
-        let size = socklen_t(MemoryLayout<Int32>.size)
-        let isListening =
-            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, size) == 0
-            && address.withSockAddr { bind(descriptor, $0, socklen_t($1)) } == 0
-            && listen(descriptor, backlog) == 0
-        guard isListening else {
+        let descriptor = try bound(host, port)
+        guard listen(descriptor, backlog) == 0 else {
             let failure = failure(host, port)
             close(descriptor)
             throw failure
         }
         boundUnsentBytes(of: descriptor)
         return ListeningSocket(descriptor: descriptor)
+    }
+
+    /// As ``open(host:port:)`` would throw now. No connection is accepted meanwhile.
+    public static func check(host: String, port: Int) throws { close(try bound(host, port)) }
+
+    private static func bound(_ host: String, _ port: Int) throws -> Int32 {
+        let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(Int32(clamping: address.protocol.rawValue), kind, 0)
+        guard descriptor >= 0 else { throw failure(host, port) }
+        var yes: Int32 = 1
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        let isBound =
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, size) == 0
+            && address.withSockAddr { bind(descriptor, $0, socklen_t($1)) } == 0
+        guard isBound else {
+            let failure = failure(host, port)
+            close(descriptor)
+            throw failure
+        }
+        return descriptor
     }
 
     /// Connections inherit it from the socket that they are accepted from. Where it cannot be set nothing is lost but
@@ -104,11 +116,14 @@ public struct ListeningSocket: Sendable {
 /// An address that could not be listened at, in words for the operator.
 public struct ListeningFailure: Error, CustomStringConvertible {
     public let description: String
+    /// Whether another program listens there.
+    public let isTaken: Bool
 
     /// nil where the error is of another kind: these three come from `bind` and from nothing that follows it.
     init?(_ error: IOError, at address: ServerAddress) {
         guard let reason = Self.reasons[error.errnoCode] else { return nil }
         description = "\(address) cannot be listened at: \(reason)."
+        isTaken = error.errnoCode == EADDRINUSE
     }
 
     private static let reasons = [

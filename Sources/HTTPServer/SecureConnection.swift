@@ -60,7 +60,8 @@ extension ServerContext {
         let loaded = certificate.current
         // Before the handshake, which is what costs.
         try pipeline.addHandlers([
-            NIOSSLServerHandler(context: loaded.context), HandshakeDeadline(configuration.idle),
+            PlainRequestHandler(server: self), NIOSSLServerHandler(context: loaded.context),
+            HandshakeDeadline(configuration.idle),
             ApplicationProtocolNegotiationHandler { result, channel in
                 channel.eventLoop.makeCompletedFuture {
                     do {

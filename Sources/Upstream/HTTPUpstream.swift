@@ -373,7 +373,7 @@ extension HTTPUpstream {
                 }
             return UpstreamFailure(.broken, of: name, detail: detail)
         }
-        return UpstreamFailure(kind(of: error), of: name, detail: "\(error)")
+        return UpstreamFailure(kind(of: error), of: name, detail: ConnectionProblem(error)?.sentence ?? "\(error)")
     }
 
     private func kind(of error: any Error) -> UpstreamFailure.Kind {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import Foundation
 
 @main
@@ -11,7 +12,7 @@ struct Portico: AsyncParsableCommand {
         abstract: "One backend for mobile apps: adapters behind one gateway, over one store, in every wire format.",
         version: PorticoRelease.version,
         subcommands: [
-            Serve.self, Check.self, TryConnection.self, Convert.self, Reference.self, Explain.self,
+            Initialize.self, Serve.self, Check.self, TryConnection.self, Convert.self, Reference.self, Explain.self,
             SelfSignedCertificate.self,
         ])
 
@@ -28,7 +29,9 @@ struct Portico: AsyncParsableCommand {
             exit(withError: CommandError(FileFailure.sentence(error) ?? ""))
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
+            let mistyped = MistypedVerb(Array(CommandLine.arguments.dropFirst()), of: Portico.self)
+            let hint = mistyped.hint.map { "\n" + $0 } ?? ""
+            FileHandle.standardError.write(Data((fullMessage(for: error) + hint + "\n").utf8))
             Foundation.exit(wrongUsage)
         }
     }

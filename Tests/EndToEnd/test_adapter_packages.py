@@ -225,7 +225,7 @@ class Settings(PackageTest):
             ({"calls": {"inFlight": 0}}, "1 to 100000"),
             ({"calls": {"queueTimeout": "2d"}}, "This is at most 1d."),
             ({"calls": {"underWay": 5}}, "There is no key adapters.tasks.worker.calls.underWay"),
-            ({"calls": {"inFlght": 5}}, "Did you mean inFlight?"),
+            ({"calls": {"inFlght": 5}}, "worker.calls.inFlight?"),
         ]:
             with self.subTest(worker=worker):
                 self.settings(**worker)

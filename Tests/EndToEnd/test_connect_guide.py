@@ -41,7 +41,7 @@ class Guide(unittest.TestCase):
 
     def test_its_commands_show_what_they_say_and_the_list_is_there_without_a_network(self):
         _, files, checks, serve, session, page = blocks("docs/connect.md", "## From nothing to a list that works offline")
-        system = {"127.0.0.1:9090": f"127.0.0.1:{self.system.port}"}
+        system = {"127.0.0.1:9091": f"127.0.0.1:{self.system.port}"}
         setup = files.replace("http://127.0.0.1:8000", self.pages)
         self.assertEqual(unshown(setup + checks, system, self.system.port, self.folder), [])
         data = self.folder / FOLDER / "data"
@@ -49,7 +49,7 @@ class Guide(unittest.TestCase):
         self.assertEqual(serve, f"portico serve --config {FOLDER}/portico.yaml --data {FOLDER}/data\n")
         gateway = Gateway(config=str(self.folder / FOLDER / "portico.yaml"), data=data)
         self.addCleanup(gateway.remove)
-        served = {"127.0.0.1:8080": f"127.0.0.1:{gateway.port}"}
+        served = {"127.0.0.1:8083": f"127.0.0.1:{gateway.port}"}
         self.assertEqual(unshown(session, {**system, **served}, self.system.port, self.folder), [])
         if not browser.program():
             self.skipTest("this machine has no Chromium: the page is not tried")

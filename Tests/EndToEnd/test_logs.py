@@ -76,6 +76,15 @@ class Found(LogTest):
         levels = {line["level"] for line in self.lines("--level", "warning", "--limit", "1000")}
         self.assertLessEqual(levels, {"warning", "error", "critical"})
 
+    def test_lines_of_a_time_span(self):
+        self.gateway.get("/v1/list", user="alice")
+        everything = self.lines("--limit", "10000")
+        self.assertEqual(len(self.lines("--since", "2d")), len(everything))
+        self.assertEqual(self.lines("--since", "2999-01-01T00:00:00Z"), [])
+        middle = everything[len(everything) // 2]["time"]
+        self.assertTrue(all(line["time"] >= middle for line in self.lines("--since", middle)))
+        self.assertIn("15m", self.control("logs", "--since", "yesterday", status=2).stderr)
+
     def test_new_lines_are_followed(self):
         process = subprocess.Popen(
             [str(BUILD / "porticoctl"), "logs", "--follow", "--output", "json", "--data", str(self.gateway.data)],
@@ -217,7 +226,7 @@ class Explained(unittest.TestCase):
         codes = [line.split()[0] for line in done.stdout.splitlines()]
         self.assertGreater(len(codes), 40)
         for code in codes:
-            self.assertIn(f"| `{code}` |", page)
+            self.assertIn(f"\n### `{code}`\n", page)
         done = run_portico("explain", "store.full")
         self.assertEqual(done.returncode, 0)
         self.assertIn("HTTP status 507", done.stdout)

@@ -63,6 +63,18 @@ class Faults(unittest.TestCase):
         self.recover()
         self.assertNotIn("detail", self.search().headers["cache-status"])
 
+    def test_a_change_of_a_mirror_that_sends_none_is_refused_with_the_reason(self):
+        self.recover()
+        self.search()
+        employee = self.gateway.get("/api/v1/employees/employees?limit=1", user="alice").json()["items"][0]
+        path = f"/api/v1/employees/employees/{employee['id']}"
+        changed = self.gateway.send("PATCH", path, {"division": "Sales"}, user="alice")
+        self.assertEqual((changed.status, changed.json()["error"]["code"]), (403, "access.denied"), changed)
+        self.assertIn("is a mirror of the system hr", changed.text())
+        push = {"clientId": "device", "mutations": [{
+            "sequence": 1, "collection": "employees", "id": employee["id"], "operation": "delete"}]}
+        self.assertIn("is a mirror of the system hr", self.gateway.send("POST", "/sync/v1/push", push, user="alice").text())
+
     def test_a_gateway_whose_system_is_down_is_ready(self):
         self.system.order("fault", "reset")
         self.addCleanup(self.recover)

@@ -111,6 +111,51 @@ class Commands(ControlTest):
             self.fails("accounts", command, "nobody")
         self.fails("accounts", "password", "nobody", stdin="a long password\n")
 
+    def test_a_deleted_account_is_gone_with_what_is_its_alone(self):
+        self.json("accounts", "add", "frances", "--role", "member", stdin="a long password\n")
+        token = self.gateway.request(
+            "POST", "/auth/login", json.dumps({"username": "frances", "password": "a long password"}),
+            {"Content-Type": JSON, "Accept": JSON}).json()["accessToken"]
+        notes = "/api/v1/notes/notes"
+        for fields in [{"title": "mine"}, {"title": "also mine"}, {"title": "ours", "sharedWith": ["alice"]}]:
+            self.expect(self.gateway.send("POST", notes, fields, token=token), 201)
+        self.expect(self.gateway.send("POST", "/chat/v1/devices", {"token": "t-frances", "platform": "log"}, token=token), 200)
+        self.json("keys", "create", "frances", "--title", "script")
+        rows = {row["collection"]: row for row in self.json("accounts", "delete", "frances", "--dry-run")["rows"]}
+        self.assertEqual((rows["notes/notes"]["deleted"], rows["notes/notes"]["kept"]), (2, 1), rows)
+        self.expect(self.gateway.get("/auth/me", token=token), 200)
+        self.fails("accounts", "delete", "frances", status=USAGE, word="--yes", stdin="")
+        gone = self.json("accounts", "delete", "frances", "--yes")
+        self.assertEqual((gone["sessions"], gone["keys"]), (1, 1), gone)
+        self.assertEqual({row["collection"]: row["deleted"] for row in gone["rows"]}.get("chat/devices"), 1, gone)
+        self.assertEqual(self.gateway.get("/auth/me", token=token).status, 401)
+        self.assertNotIn("frances", [account["name"] for account in self.json("accounts", "list")["accounts"]])
+        self.fails("accounts", "enable", "frances", word="no account")
+        self.fails("accounts", "delete", "frances", "--yes", word="no account")
+        # What is shared keeps the name, which no other account gets.
+        owned = [note["title"] for note in self.gateway.get(notes, JSON, user="alice").json()["items"] if note["owner"] == "frances"]
+        self.assertEqual(owned, ["ours"])
+        self.fails("accounts", "add", "Frances", "--without-password", word="was deleted")
+        kinds = [entry["kind"] for entry in self.json("audit", "list")["entries"]]
+        self.assertIn("account.deleted", kinds)
+
+    def test_the_place_of_the_gateway_and_the_format_are_taken_from_the_environment_and_the_short_option(self):
+        place = {"PORTICO_DATA": str(self.gateway.data)}
+        done = run_portico("status", "-o", "json", program="porticoctl", environment=place)
+        self.assertEqual(done.returncode, DONE, done)
+        self.assertIn("version", json.loads(done.stdout))
+        done = run_portico("status", "--data", self.folder, program="porticoctl", environment=place)
+        self.assertEqual(done.returncode, FAILED, done)
+        away = {**place, "PORTICO_URL": "http://127.0.0.1:9"}
+        done = run_portico("status", program="porticoctl", environment=away)
+        self.assertIn("Nothing listens at http://127.0.0.1:9", done.stderr)
+
+    def test_figures_for_people_are_in_words(self):
+        self.assertRegex(self.control("store", "check").stdout, r"sound: .* rows in \d+ collections; ")
+        self.assertIn("write-ahead log", self.control("store", "stats").stdout)
+        self.assertIn("is complete and was checked", self.control("backup", self.folder / "copy").stdout)
+        self.assertEqual(self.control("config", "diff").stdout, "Nothing differs from what the gateway uses.\n")
+
     def test_sessions_are_listed_and_revoked(self):
         token = self.gateway.login("carol").json()["accessToken"]
         self.assertTrue(self.json("sessions", "list", "carol")["sessions"])

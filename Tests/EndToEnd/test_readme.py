@@ -25,7 +25,7 @@ class Session(unittest.TestCase):
         gateway = Gateway("--set", f"upstreams.hr.url={system.address}/", config=config, data=folder)
         self.addCleanup(gateway.remove)
         self.assertEqual(unshown(session, {
-            "127.0.0.1:8080": f"127.0.0.1:{gateway.port}", data: str(folder),
+            "127.0.0.1:8082": f"127.0.0.1:{gateway.port}", data: str(folder),
         }, system.port), [])
 
 

@@ -34,6 +34,10 @@ def includes():
 class AdapterTutorial(GeneratedAdapter):
     steps = ROOT / "Sources" / "AdapterKit" / "AdapterKit.docc" / "Resources"
 
+    def test_the_page_has_the_steps_as_they_are(self):
+        page = (ROOT / "docs/adapter-tutorial.md").read_text()
+        self.assertEqual([step.name for step in self.steps.glob("0*") if step.read_text().rstrip() not in page], [])
+
     def test_the_steps_make_an_adapter_that_passes_its_tests_and_serves(self):
         folder = self.generate("tasks", "entity")
         sources = folder / "Sources" / "TasksAdapter"

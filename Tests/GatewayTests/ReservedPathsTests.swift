@@ -19,7 +19,7 @@ import WorkerHost
         }
         #expect(table.nodes[0].parameter == nil && table.nodes[0].remainder == nil)
         let own = Set(table.nodes[0].literals.filter { hasOwnRoute($0.value) }.keys)
-        #expect(own.isSuperset(of: ["", "auth", "batch", "favicon.ico", "health", "openapi.json", "sync"]))
+        #expect(own.isSuperset(of: ["", "auth", "batch", "errors", "favicon.ico", "health", "openapi.json", "sync"]))
         #expect(own.subtracting(DeclarationCheck.reserved) == [])
     }
 }

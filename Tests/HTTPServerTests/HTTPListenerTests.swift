@@ -270,6 +270,35 @@ import X509
         }
     }
 
+    @Test(arguments: ["GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"])
+    func `a request in plain HTTP at a port that speaks TLS is answered, and the next one is served`(
+        request: String
+    ) async throws {
+        let certificate = try ServerCertificate(Self.files(in: folder))
+        try await responder.serving(certificate: certificate) { port, _ in
+            let connection = try await ClientConnection.to(port)
+            try await connection.send(request)
+            let answer = await connection.receiveAll()
+            #expect(answer.hasPrefix("HTTP/1.1 "), "\(answer)")
+            #expect(answer.contains("https://"), "\(answer)")
+            let client = Self.client(.http1Only)
+            let served = try await client.execute(
+                HTTPClientRequest(url: "https://127.0.0.1:\(port ?? 0)/c"), timeout: .seconds(60))
+            #expect(served.status == .ok)
+            try await client.shutdown()
+        }
+    }
+
+    @Test func `an address is checked without listening there`() async throws {
+        try ListeningSocket.check(host: "127.0.0.1", port: 0)
+        try await responder.serving { port, _ in
+            let failure = #expect(throws: ListeningFailure.self) {
+                try ListeningSocket.check(host: "127.0.0.1", port: port ?? 0)
+            }
+            #expect(failure?.isTaken == true)
+        }
+    }
+
     @Test func `a caller without a certificate of the authorities is not served`() async throws {
         var files = try Self.files(in: folder)
         files.clientAuthorities = try Self.files(in: folder, "authority").certificate

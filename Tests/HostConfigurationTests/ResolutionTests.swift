@@ -1,5 +1,6 @@
 import AdapterKit
 import HostConfiguration
+import NearestNames
 import Testing
 
 private let reference = ConfigurationReference([
@@ -133,8 +134,47 @@ private func resolve(
         let errors = try #require(throws: ConfigurationErrors.self) { try resolve("http:\n  prot: 1\nlgo: 2").get() }
         #expect(
             errors.errors.map(\.description) == [
-                "test.yaml:2:3: There is no key http.prot. Did you mean port?", "test.yaml:3:1: There is no key lgo.",
+                "test.yaml:2:3: There is no key http.prot. Did you mean http.port?",
+                "test.yaml:3:1: There is no key lgo.",
             ])
+    }
+
+    @Test func `a key that stands at the wrong place leads to the right one, and so does a variable`() throws {
+        func message(_ yaml: String, _ environment: [String: String] = [:]) throws -> String? {
+            try #require(throws: ConfigurationErrors.self) { try resolve(yaml, environment: environment).get() }
+                .errors.first?.message
+        }
+        #expect(try message("port: 80") == "There is no key port. Did you mean http.port?")
+        #expect(try message("adapters: {port: {a: 1}}") != "There is no key adapters.port. Did you mean http.port?")
+        #expect(
+            try message("", ["PORTICO_HTTP_PROT": "80"])
+                == "No configuration key has this name. Did you mean PORTICO_HTTP_PORT?")
+        #expect(try message("", ["PORTICO_HTTPPROXY_X": "80"]) == "No configuration key has this name.")
+    }
+
+    @Test func `variables of the programs themselves are no keys`() throws {
+        let resolved = try resolve("", environment: ["PORTICO_DATA": "/srv", "PORTICO_URL": "https://a.example"]).get()
+        #expect(resolved.warnings.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ("prot", ["host", "port"], "port"), ("post", ["host", "port"], "host"), ("ab", ["ba"], "ba"),
+            ("quite-another", ["host"], nil), ("Port", ["port"], "port"), ("x", [], nil),
+        ] as [(String, [String], String?)])
+    func `the nearest name takes the fewest mistakes, two letters that changed places are one`(
+        wrong: String, known: [String], nearest: String?
+    ) {
+        #expect(NearestName.of(wrong, among: known) == nearest)
+    }
+
+    @Test(arguments: [
+        ("http: {port: {file: /etc/port}}", "A key that names a file takes its path as it is: /etc/port."),
+        ("http: {corsMaxAge: {env: AGE}}", "Only secrets are taken from the environment like that"),
+    ])
+    func `what is written as a secret is, where none belongs, is explained`(yaml: String, message: String) throws {
+        let errors = try #require(throws: ConfigurationErrors.self) { try resolve(yaml).get() }
+        #expect(errors.description.contains(message), "\(errors)")
     }
 
     @Test(arguments: [

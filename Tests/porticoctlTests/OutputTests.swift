@@ -1,5 +1,6 @@
 import AdapterKit
 import ArgumentParser
+import CommandLineSupport
 import Testing
 
 @testable import porticoctl
@@ -62,7 +63,7 @@ import Testing
             (["quite-another-word"], nil), ([], nil), (["--help"], nil),
         ] as [([String], String?)])
     func `a mistyped verb gets the one that is most like it`(arguments: [String], hint: String?) {
-        #expect(MistypedVerb(arguments).hint == hint)
+        #expect(MistypedVerb(arguments, of: PorticoControl.self).hint == hint)
     }
 
     @Test func `a segment of a path keeps none of the characters that end it`() {
@@ -86,11 +87,12 @@ import Testing
         let add = try #require(
             try PorticoControl.parseAsRoot(["accounts", "add", "alice", "--role", "a", "--role", "b", "--data", "/d"])
                 as? Accounts.Add)
-        #expect(add.name == "alice" && add.role == ["a", "b"] && add.options.data == "/d" && !add.withoutPassword)
+        #expect(
+            add.name == "alice" && add.role == ["a", "b"] && add.options.place == .data("/d") && !add.withoutPassword)
         #expect(add.options.output == .text)
         let key = try #require(
-            try PorticoControl.parseAsRoot(["accounts", "list", "--output", "json"]) as? Accounts.List)
-        #expect(key.options.output == .json && key.options.data == ".portico")
+            try PorticoControl.parseAsRoot(["accounts", "list", "-o", "json"]) as? Accounts.List)
+        #expect(key.options.output == .json && key.options.namedData == nil)
         for wrong in [
             ["accounts", "add"], ["nothing"], ["accounts", "list", "--output", "xml"], ["feeds", "rollback", "x", "y"],
         ] {

@@ -170,7 +170,8 @@ enum Devices {
             Field(token, .string(TextLimits(minimumLength: 1, maximumLength: 4096)), isRequired: true),
             Field(registered, .date, source: .modifiedAt),
         ],
-        indexes: [Index([token], isUnique: true), Index([user])], exposure: .adapterOnly)
+        indexes: [Index([token], isUnique: true), Index([user])],
+        rows: RowRules(read: .owner(user), write: .owner(user)), exposure: .adapterOnly)
 
     static let platforms = ["apns", "webhook", "log"]
     /// How many devices one account may register; the oldest goes when another comes.

@@ -39,6 +39,17 @@ struct AccountRoutes: Sendable {
                     try await add($1, by: $0.caller.principal)
                 }),
             Route(
+                .get, "/admin/v1/accounts/{name}/deletion",
+                accounts.endpoint("accounts.deletion", .read, "What deleting an account would remove.") { request, _ in
+                    try await AccountDeletion(accounts: accounts).preview(try await accounts.account(request))
+                }),
+            Route(
+                .post, "/admin/v1/accounts/{name}/delete",
+                accounts.endpoint("accounts.delete", .destroy, "Deletes an account.") { request, _ in
+                    try await AccountDeletion(accounts: accounts).delete(
+                        try await accounts.account(request), by: request.caller.principal)
+                }),
+            Route(
                 .get, "/admin/v1/accounts/{name}",
                 accounts.endpoint("accounts.show", .read, "An account and its roles.") { request, _ in
                     Self.value(try await accounts.account(request))

@@ -24,6 +24,8 @@ public struct LogQuery: Sendable {
     public var adapter: String?
     /// Lines of the requests whose ids stand in this text; nil: all.
     public var request: String?
+    /// Lines that were written since then; nil: all.
+    public var since: WireDate?
     /// How many at most.
     public var limit = 100
 
@@ -75,6 +77,7 @@ struct LogRoutes: Sendable {
             Member("after", .integer), Member("limit", .integer),
             Member("level", .choice(LogLevel.allCases.map(\.rawValue))), Member("adapter", .string(maximumLength: 64)),
             Member("request", .string(maximumLength: 4_096)),
+            Member("since", .double, summary: "Lines of so many seconds until now."),
         ])
     private static let change = ObjectShape(
         "LogLevel",
@@ -114,6 +117,9 @@ struct LogRoutes: Sendable {
         query.level = input["level"]?.stringValue.flatMap { LogLevel(rawValue: $0) } ?? .trace
         query.adapter = input["adapter"]?.stringValue
         query.request = input["request"]?.stringValue
+        query.since = input["since"]?.doubleValue.map { seconds in
+            WireDate(secondsSinceReferenceDate: services.clock.now().secondsSinceReferenceDate - max(0, seconds))
+        }
         let page = log.search(query)
         var codes: [ErrorCode] = []
         for code in page.lines.compactMap({ $0["code"]?.stringValue.flatMap { ErrorCode(rawValue: $0) } })

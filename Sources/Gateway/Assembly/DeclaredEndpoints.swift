@@ -119,6 +119,7 @@ public struct PathClaims: Sendable {
     /// The gateway's own paths that depend on its settings.
     public init(of settings: GatewaySettings) {
         for file in PageFile.icons + settings.pages { claimants[Place(.get, file.path)] = "the gateway's pages" }
+        for route in ErrorCodePages.routes { claimants[Place(.get, route.path)] = "the gateway's pages" }
         if let portal = settings.portalLogin { claimants[Place(.post, portal)] = "the gateway's sign-in" }
     }
 

@@ -34,14 +34,16 @@ extension Gateway {
             + feeds.routes(services, identity)
             + Self.providerRoutes(accounts, settings)
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
-        let files = (PageFile.icons + settings.pages).map { Route(.get, $0.path, PageFileEndpoint($0)) }
+        let files =
+            (PageFile.icons + settings.pages).map { Route(.get, $0.path, PageFileEndpoint($0)) } + ErrorCodePages.routes
         self.init(
             routes: try RouteTable(routes + files),
             authenticator: IdentityAuthenticator(
                 identity: identity, cookie: settings.cookie, allowsBasic: settings.allowsBasic),
             csrf: CSRFProtection(identity: identity),
             cors: CrossOrigin(origins: settings.origins, maxAge: settings.preflightMaxAge),
-            services: services, errors: ErrorWriter(answers: services.encoder), log: log, succeeding: old)
+            services: services, errors: ErrorWriter(answers: services.encoder), log: log,
+            explainsErrors: true, succeeding: old)
         // Without the files of pages: they are no operations.
         description.set(
             try OpenAPIDocuments(

@@ -38,7 +38,7 @@ struct IdentityAuthenticator: Authenticator {
         let cookie = request.headers[.cookie].flatMap { CookieField($0)[self.cookie.name] }.map { Secret($0) }
         if let field = request.headers[.authorization] {
             guard let found = try await authentication(field, from: request.peer) else {
-                throw PorticoError(.credentialsInvalid, "The credential is not valid.")
+                throw PorticoError(.credentialsInvalid, problem(of: field))
             }
             return Caller(principal: found.principal, authentication: found, sessionCookie: nil)
         }
@@ -87,7 +87,7 @@ struct IdentityAuthenticator: Authenticator {
         guard let credential = value?.trimmingSpaces(), !credential.isEmpty else { return nil }
         switch scheme.lowercased() {
         case "bearer": return try await identity.authentication(bearer: Secret(String(credential)))
-        case "basic":
+        case "basic" where allowsBasic:
             guard let decoded = Base64.decode(String(credential)).flatMap({ String(validating: $0, as: UTF8.self) })
             else { return nil }
             let (name, password) = decoded.splitOnce(at: ":")
@@ -95,6 +95,18 @@ struct IdentityAuthenticator: Authenticator {
             return try await identity.authentication(
                 basic: String(name), Secret(String(password)), from: ClientAddress(peer))
         default: return nil
+        }
+    }
+
+    /// As a sentence. Of a credential that could be one it is not said what is wrong.
+    private func problem(of field: String) -> String {
+        switch field.splitOnce(at: " ").0.lowercased() {
+        case "bearer": "The credential is not valid."
+        case "basic" where allowsBasic: "The credential is not valid."
+        case "basic":
+            "Basic is switched off here (identity.basic.enabled). Sign in at POST /auth/login and send the accessToken of "
+                + "its answer: `Authorization: Bearer TOKEN`."
+        default: "This scheme is not taken. Send the token of POST /auth/login: `Authorization: Bearer TOKEN`."
         }
     }
 

@@ -106,12 +106,14 @@ final class EndpointProperties: Sendable {
     let isAudited: Bool
     /// Whether its requests consist of calls, each a request of its own.
     let hasCalls: Bool
+    /// Why no caller may write here, as a sentence for those who try; nil: it depends on the caller.
+    let writeRefusal: String?
 
     init(
         name: String, access: EndpointAccess, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
         mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil, isAwaited: Bool = true,
-        isAudited: Bool = true, hasCalls: Bool = false
+        isAudited: Bool = true, hasCalls: Bool = false, writeRefusal: String? = nil
     ) {
         self.name = name
         self.access = access
@@ -126,6 +128,7 @@ final class EndpointProperties: Sendable {
         self.isAwaited = isAwaited
         self.isAudited = isAudited
         self.hasCalls = hasCalls
+        self.writeRefusal = writeRefusal
     }
 }
 

@@ -103,17 +103,23 @@ struct BodyReader: Sendable {
             guard case .format(let body) = try named.format(of: contentType, in: formats, bytes) else {
                 return try form(bytes)
             }
-            let limits = ReadingLimits(depth: limits.depth, values: limits.values)
-            let value = try body.format.readTape(bytes, charset: body.charset, limits: limits).value()
+            let value = try document(bytes, in: body)
             return Body(value: value, coercion: body.format.name == .xml ? .xml : .typed)
         } catch let error as PorticoError {
             throw error
         } catch let failure as NegotiationFailure {
             throw PorticoError(failure)
-        } catch let error as WireFormatError {
-            throw PorticoError(error)
         } catch {
             throw PorticoError(.serverInternal, "The body could not be read.", logDetail: "\(error)")
+        }
+    }
+
+    private func document(_ bytes: [UInt8], in body: RouteFormats.Body) throws(PorticoError) -> WireValue {
+        let limits = ReadingLimits(depth: limits.depth, values: limits.values)
+        do {
+            return try body.format.readTape(bytes, charset: body.charset, limits: limits).value()
+        } catch {
+            throw PorticoError(error, advising: ApparentFormat(bytes)?.advice(insteadOf: body.format.name))
         }
     }
 
@@ -123,6 +129,11 @@ struct BodyReader: Sendable {
 
 extension BodyReader {
     private func form(_ bytes: [UInt8]) throws(PorticoError) -> Body {
+        // None of these begins a form (URL Standard, section 5.2).
+        if let kind = ApparentFormat(bytes), kind != .form {
+            throw PorticoError(
+                .requestMalformed, "The body is \(kind.words), and its header says that it is a form. \(kind.advice)")
+        }
         var members = WireDictionary()
         for item in try forms.fields(of: bytes) {
             guard members.insert(.string(item.value), forKey: item.name) else {
@@ -147,6 +158,15 @@ extension PorticoError {
     }
 
     private static func list(_ types: [MediaType]) -> String { types.map(\.essence).joined(separator: ", ") }
+
+    /// A document that could not be read. `advice`: where it is not even one of its format.
+    fileprivate init(_ error: WireFormatError, advising advice: String?) {
+        guard error.kind == .malformed, let advice else {
+            self.init(error)
+            return
+        }
+        self.init(.requestMalformed, "\(error) \(advice)")
+    }
 
     /// A document that could not be read.
     init(_ error: WireFormatError) {

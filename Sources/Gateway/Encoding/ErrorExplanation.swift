@@ -44,7 +44,7 @@ extension ErrorCode {
         case .requestMalformed:
             (
                 "The body is no document of its format, or the address cannot be parsed.",
-                "Send a well-formed document with the `Content-Type` it has. The message names the place of the mistake.",
+                "Send a well-formed document with the `Content-Type` it has: `curl -d` says that a body is a form, unless `-H 'Content-Type: application/json'` says otherwise. The message names the place of the mistake.",
                 Self.nothing
             )
         case .requestInvalid:
@@ -149,9 +149,9 @@ extension ErrorCode {
             )
         case .credentialsInvalid:
             (
-                "The name, password, token, key or cookie is wrong, has expired or was revoked. It is not said which.",
+                "The name, password, token, key or cookie is wrong, has expired or was revoked. It is not said which. Or the scheme of `Authorization` is not taken here.",
                 "Sign in anew. A refresh token is good for one use.",
-                "Look at the account: `porticoctl accounts list`, `porticoctl sessions list NAME`, `porticoctl audit list`."
+                "`Authorization: Basic` needs `identity.basic.enabled`. Look at the account: `porticoctl accounts list`, `porticoctl sessions list NAME`, `porticoctl audit list`."
             )
         case .loginThrottled:
             (
@@ -161,7 +161,8 @@ extension ErrorCode {
             )
         case .accessDenied:
             (
-                "The caller is known and may not do this.", "Nothing without another role.",
+                "The caller is known and may not do this. Records that mirror another system are not changed here where it gets no changes.",
+                "Nothing without another role.",
                 "Give the account a role: `porticoctl roles grant NAME ROLE`; `porticoctl adapters show NAME` says who may, and `adapters.NAME.access` decides it."
             )
         case .csrfRequired:

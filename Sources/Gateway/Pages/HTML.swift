@@ -66,6 +66,8 @@ struct HTML: Sendable, ExpressibleByStringLiteral {
         return HTML(markup: "<a href=\"\(HTML.text(path).text)\">\(HTML.text(title).text)</a>")
     }
 
+    static func code(_ plain: String) -> HTML { HTML(markup: "<code>\(HTML.text(plain).text)</code>") }
+
     static func group(_ parts: [HTML]) -> HTML { HTML(markup: parts.map(\.text).joined()) }
 
     /// What may be wider than a phone. It scrolls by keyboard too, which needs the focus and a name.

@@ -143,7 +143,12 @@ struct ErrorPage: Sendable {
             body: [
                 .element("h1", .text(error.code.status.reasonPhrase)),
                 .element("p", [.init("role", "alert")], [.text(error.message)]), signIn,
-                .element("p", [.init("class", "note")], [.text("\(error.code.rawValue) · request \(requestID)")]),
+                .element(
+                    "p", [.init("class", "note")],
+                    [
+                        .link(ErrorCodeLink(error.code).path, error.code.rawValue),
+                        .text(" · request \(requestID)"),
+                    ]),
             ].compactMap(\.self))
     }
 

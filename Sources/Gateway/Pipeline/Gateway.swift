@@ -39,6 +39,8 @@ public final class Gateway: Sendable {
     let services: GatewayServices
     let errors: ErrorWriter
     let log: Log
+    /// Whether ``ErrorCodePages`` are among its routes.
+    private let explainsErrors: Bool
     /// Names of the endpoints that change something and answer a value: for them the format is agreed upon first.
     private let negotiatedFirst: Set<String>
     /// What answers the requests of its listener by now: another gateway once the configuration has changed.
@@ -49,7 +51,8 @@ public final class Gateway: Sendable {
     /// `old`: the one whose place this one takes.
     init(
         routes: RouteTable, authenticator: any Authenticator, csrf: CSRFProtection, cors: CrossOrigin,
-        services: GatewayServices, errors: ErrorWriter, log: Log, succeeding old: Gateway? = nil
+        services: GatewayServices, errors: ErrorWriter, log: Log, explainsErrors: Bool = false,
+        succeeding old: Gateway? = nil
     ) {
         current = old?.current ?? GatewayReference()
         self.routes = routes
@@ -59,6 +62,7 @@ public final class Gateway: Sendable {
         self.services = services
         self.errors = errors
         self.log = log
+        self.explainsErrors = explainsErrors
         for endpoint in routes.endpoints {
             let properties = endpoint.properties
             _ = properties.instruments.storeIfNil(
@@ -136,7 +140,12 @@ public final class Gateway: Sendable {
     private static func authorize(
         _ caller: Caller, _ effect: Effect, at properties: EndpointProperties
     ) throws(PorticoError) {
-        try properties.access.require(caller.principal, effect: effect)
+        do {
+            try properties.access.require(caller.principal, effect: effect)
+        } catch  where error.code == .accessDenied {
+            guard effect == .writes, let refusal = properties.writeRefusal else { throw error }
+            throw PorticoError(.accessDenied, refusal)
+        }
         try caller.requireRole(properties.adminRole)
         try caller.requireScope(effect, in: properties.adapter)
     }
@@ -384,6 +393,9 @@ public final class Gateway: Sendable {
         response.awaitedShape = endpoint?.awaitedErrorResponse(error, for: request)
         response.refusal = AccessRecord.Refusal(error)
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
+        if explainsErrors {
+            response.headers.append(HTTPField(name: .link, value: ErrorCodeLink(error.code).field))
+        }
         if error.code == .unsupportedMediaType, response.headers[.accept] == nil {
             response.headers[.accept] = services.bodies.acceptedTypes
         }
@@ -481,6 +493,7 @@ extension GatewayResponse {
 }
 
 extension HTTPField.Name {
+    static let link = HTTPField.Name("Link")!
     static let xRequestID = HTTPField.Name("X-Request-ID")!
     static let traceParent = HTTPField.Name("traceparent")!
     static let traceState = HTTPField.Name("tracestate")!

@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import NearestNames
 import RecordStorage
 import ValueTree
 import WireFormats
@@ -71,7 +72,8 @@ struct ListQuery: Sendable {
         var seen: Set<String> = []
         for item in target.query {
             guard known.contains(item.name) else {
-                throw PorticoError(.requestInvalid, "There is no such parameter.", target: item.name)
+                let near = Self.suggestion(for: item.name, among: known)
+                throw PorticoError(.requestInvalid, "There is no such parameter.\(near)", target: item.name)
             }
             guard seen.insert(item.name).inserted else {
                 throw PorticoError(.requestInvalid, "The parameter is given twice.", target: item.name)
@@ -115,10 +117,19 @@ struct ListQuery: Sendable {
 
     private static func field(_ name: String, _ parameter: String, _ entity: Entity) throws(PorticoError) -> FieldName {
         guard let field = FieldName(name).flatMap(entity.field) else {
-            throw PorticoError(.requestInvalid, "There is no field \(name).", target: parameter)
+            let near = Self.suggestion(for: name, among: entity.fields.map(\.name.text))
+            throw PorticoError(.requestInvalid, "There is no field \(name).\(near)", target: parameter)
         }
         return field.name
     }
+
+    private static func suggestion(for name: String, among known: some Sequence<String>) -> String {
+        // What a caller sent may be long, and is compared letter by letter.
+        guard name.count <= longestSuggested, let near = NearestName.of(name, among: known) else { return "" }
+        return " Did you mean \(near)?"
+    }
+
+    private static let longestSuggested = 64
 
     private static func limit(_ target: RequestTarget, _ limits: GatewayLimits) throws(PorticoError) -> Int {
         guard let text = target["limit"] else { return min(defaultLimit, limits.page) }

@@ -22,7 +22,8 @@ struct EntityResource: Sendable {
                 effect == .writes ? served.declaration.writers(of: entity) : served.declaration.readers(of: entity)
             ]), effect: effect,
             adapter: served.declaration.name, status: served.status,
-            mirrors: served.mirrors(of: [entity.name]))
+            mirrors: served.mirrors(of: [entity.name]),
+            writeRefusal: served.declaration.writeRefusal(of: entity.name))
     }
 
     func description(

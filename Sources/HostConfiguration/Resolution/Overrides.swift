@@ -1,18 +1,28 @@
+import NearestNames
+
 /// Reads the configuration values of environment variables and of `--set`, which override those of the file.
 enum Overrides {
+    /// What the programs are started with: `--data` and `--url`. They are no keys.
+    private static let ofPrograms: Set<String> = ["PORTICO_DATA", "PORTICO_URL"]
+
     /// `PORTICO_` and the key in upper snake case: `http.corsMaxAge` is `PORTICO_HTTP_CORS_MAX_AGE`. A variable that
-    /// begins so and names no key is an error, since it was meant to; but for ``serviceVariables(_:)``.
+    /// begins so and names no key is an error, since it was meant to; but for ``serviceVariables(_:)`` and those of the
+    /// programs themselves.
     static func environment(
         _ environment: [String: String], _ reference: ConfigurationReference
     ) throws(ConfigurationError) -> [(path: [String], node: ConfigurationNode)] {
         var found: [(path: [String], node: ConfigurationNode)] = []
         let services = Set(serviceVariables(environment))
         for (name, text) in environment.sorted(by: { $0.key < $1.key })
-        where name.hasPrefix("PORTICO_") && !services.contains(name) {
+        where name.hasPrefix("PORTICO_") && !services.contains(name) && !ofPrograms.contains(name) {
             let location = ConfigurationLocation.environment(name)
             let key = String(name.dropFirst("PORTICO_".count))
             guard let path = path(of: key, reference) ?? unread(key, reference) else {
-                throw ConfigurationError("No configuration key has this name.", at: location)
+                let known = reference.keys.filter { !$0.path.contains("*") }.map { key in
+                    key.path.map(snakeCase).joined(separator: "_")
+                }
+                let hint = NearestName.of(key, among: known).map { " Did you mean PORTICO_\($0)?" } ?? ""
+                throw ConfigurationError("No configuration key has this name.\(hint)", at: location)
             }
             found.append((path, FlowText.node(text, at: location)))
         }

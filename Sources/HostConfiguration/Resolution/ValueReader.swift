@@ -32,9 +32,23 @@ public struct ValueReader: Sendable {
 
     private func scalar(_ node: ConfigurationNode, _ expected: String) throws(ConfigurationError) -> String {
         guard case .scalar(let text) = node.content else {
-            throw ConfigurationError("Here must stand \(expected).", at: node.location)
+            throw ConfigurationError("Here must stand \(expected).\(Self.hint(node))", at: node.location)
         }
         return text
+    }
+
+    /// For what is written as a secret is, at a key that takes none.
+    private static func hint(_ node: ConfigurationNode) -> String {
+        guard case .mapping(let entries) = node.content, entries.count == 1,
+            case .scalar(let written) = entries[0].value.content
+        else { return "" }
+        switch entries[0].key {
+        case "file": return " A key that names a file takes its path as it is: \(written)."
+        case "env":
+            return " Only secrets are taken from the environment like that; any key is by a variable of its own name, "
+                + "as PORTICO_HTTP_PORT is http.port."
+        default: return ""
+        }
     }
 
     private func choice(_ node: ConfigurationNode, _ choices: [String]) throws(ConfigurationError) -> String {

@@ -1,3 +1,5 @@
+import NearestNames
+
 /// Every key there is. What is not here is an error, with the most similar key as a suggestion.
 public struct ConfigurationReference: Sendable {
     public let keys: [ConfigurationKey]
@@ -5,6 +7,9 @@ public struct ConfigurationReference: Sendable {
     public let removed: [RemovedKey]
     /// Paths below which names may stand that nothing here knows, and which of them are left unread.
     public let unread: [[String]: UnreadNames]
+
+    /// Keys of the same name that are suggested together.
+    private static let mostSuggestions = 3
 
     public init(_ keys: [ConfigurationKey], removed: [RemovedKey] = [], unread: [[String]: UnreadNames] = [:]) {
         self.keys = keys
@@ -41,34 +46,17 @@ public struct ConfigurationReference: Sendable {
         keys.contains { $0.isBelow(names) }
     }
 
-    /// The known name most like the last of `names` at its place; nil where none is near.
+    /// The known key that `names` most likely mean: one with a similar name at its place, else the few that have the name at
+    /// another place; nil where there is none.
     func suggestion(for names: [String]) -> String? {
         guard let wrong = names.last else { return nil }
         let parent = Array(names.dropLast())
-        return Self.suggestion(
-            for: wrong, of: Set(keys.filter { $0.isBelow(parent) }.map { $0.path[parent.count] }).subtracting(["*"]))
-    }
-
-    fileprivate static func suggestion(for wrong: String, of known: Set<String>) -> String? {
-        let ranked = known.map { (name: $0, distance: distance(wrong.lowercased(), $0.lowercased())) }
-        let best = ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }
-        return best.flatMap { $0.distance <= max(2, wrong.count / 3) ? $0.name : nil }
-    }
-
-    /// Levenshtein's distance.
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let (left, right) = (Array(left), Array(right))
-        var row = Array(0...right.count)
-        for (i, a) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, b) in right.enumerated() {
-                let above = row[j + 1]
-                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
-                diagonal = above
-            }
-        }
-        return row[right.count]
+        let siblings = Set(keys.filter { $0.isBelow(parent) }.map { $0.path[parent.count] }).subtracting(["*"])
+        if let near = NearestName.of(wrong, among: siblings) { return (parent + [near]).joined(separator: ".") }
+        // Below `adapters` stand names of adapters.
+        guard parent != ["adapters"] else { return nil }
+        let elsewhere = keys.filter { $0.path.last == wrong && !$0.path.contains("*") }.map(\.name)
+        return (1...Self.mostSuggestions).contains(elsewhere.count) ? elsewhere.joined(separator: " or ") : nil
     }
 }
 
@@ -86,7 +74,7 @@ public struct UnreadNames: Sendable {
     }
 
     func takes(_ name: String) -> Bool {
-        !known.contains(name) && ConfigurationReference.suggestion(for: name, of: similar) == nil
+        !known.contains(name) && NearestName.of(name, among: similar) == nil
     }
 }
 

@@ -6,6 +6,8 @@ public struct Account: Sendable, Equatable {
         case active
         /// Signs in nowhere; keeps its name and its records.
         case disabled
+        /// Gone but for its name and its id, which rows and the audit log may have. No other account gets the name.
+        case deleted
     }
 
     public let id: AccountID

@@ -50,6 +50,17 @@ enum AccountRecord {
         return RecordChange(IdentityCollections.accounts, .create(id.recordID, fields), if: .absent)
     }
 
+    /// Without anything that is a person's but the name.
+    static func emptied(_ account: Account) -> RecordChange {
+        update(
+            account,
+            [
+                "displayName": .string(account.name.text), "roles": [], "attributes": [], "password": .null,
+                "state": .string(Account.State.deleted.rawValue), "lastSignIn": .null,
+                "credentialVersion": .int64(account.credentialVersion + 1),
+            ])
+    }
+
     /// Changes fields of the account as it was read: another change in between refuses this one.
     static func update(_ account: Account, _ fields: WireDictionary) -> RecordChange {
         RecordChange(

@@ -34,15 +34,22 @@ public struct Administration: Sendable {
 extension Administration {
     /// Accounts by name, at most `limit`, those after the folded name `after`.
     public func accounts(after: AccountName? = nil, limit: Int = 100) async throws -> [Account] {
-        let filter = after.map { Filter.compare("foldedName", .greater, .string($0.folded)) }
-        let query = Query(filter, order: [SortKey("foldedName")], limit: min(limit, Query.maximumLimit))
+        let later = after.map { Filter.compare("foldedName", .greater, .string($0.folded)) }
+        let present = [Account.State.active, .disabled].map { WireValue.string($0.rawValue) }
+        let query = Query(
+            .both(later, .oneOf("state", present)), order: [SortKey("foldedName")],
+            limit: min(limit, Query.maximumLimit))
         return try await context.records.page(query, in: IdentityCollections.accounts).records.map(AccountRecord.read)
     }
 
-    public func account(_ id: AccountID) async throws -> Account? { try await context.accounts.account(id) }
+    /// Nil for one that was deleted, too.
+    public func account(_ id: AccountID) async throws -> Account? {
+        try await context.accounts.account(id).flatMap { $0.state == .deleted ? nil : $0 }
+    }
 
+    /// Nil for one that was deleted, too.
     public func account(named name: AccountName) async throws -> Account? {
-        try await context.accounts.account(named: name)
+        try await context.accounts.account(named: name).flatMap { $0.state == .deleted ? nil : $0 }
     }
 
     /// Throws `record.exists` where the name, in whatever case, is taken, and `request.invalid` for what an account
@@ -55,8 +62,12 @@ extension Administration {
         let id = AccountID(context.randomness)
         let now = context.clock.now()
         try await context.writes.write(author: actor.name) {
-            guard try await context.accounts.account(named: new.name) == nil else {
-                throw PorticoError(.recordExists, "An account of this name exists.", target: "name")
+            if let known = try await context.accounts.account(named: new.name) {
+                throw PorticoError(
+                    .recordExists,
+                    known.state == .deleted
+                        ? "An account of this name was deleted. What others share names it still, so no other gets the name."
+                        : "An account of this name exists.", target: "name")
             }
             return AuditedChange(
                 [AccountRecord.creation(new, id: id, password: hash, at: now)],
@@ -72,6 +83,24 @@ extension Administration {
 
     public func enable(_ id: AccountID, by actor: Principal) async throws {
         try await set(.active, id, by: actor)
+    }
+
+    /// Removes everything of the account but its id and its name, with its sign-ins, API keys and links to other systems.
+    public func delete(_ id: AccountID, by actor: Principal) async throws {
+        defer { context.cache.revoke(id) }
+        try await context.writes.write(author: actor.name) {
+            let account = try await existing(id)
+            let ended = try await sessions.sessions(of: id).map { SessionRecord.deletion($0.id) }
+            let keys = try await apiKeys(of: id).map {
+                RecordChange(IdentityCollections.apiKeys, .delete($0.id.recordID))
+            }
+            let links = try await context.records.all(
+                .compare("account", .equal, .string(id.text)), in: IdentityCollections.links
+            ).map { RecordChange(IdentityCollections.links, .delete($0.id)) }
+            return AuditedChange(
+                ended + keys + links + [AccountRecord.emptied(account)],
+                AuditEvent(.accountDeleted, actor: actor.id, subject: id.text, detail: account.name.text))
+        }
     }
 
     /// Signs the account out everywhere.
@@ -113,7 +142,7 @@ extension Administration {
 
 extension Administration {
     func existing(_ id: AccountID) async throws -> Account {
-        guard let account = try await context.accounts.account(id) else {
+        guard let account = try await account(id) else {
             throw PorticoError(.recordNotFound, "There is no such account.")
         }
         return account

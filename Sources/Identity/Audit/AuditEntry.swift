@@ -104,6 +104,7 @@ public struct AuditEvent: Sendable, Equatable {
         case refreshTokenReused = "signIn.refreshTokenReused"
         case accountAdded = "account.added"
         case accountChanged = "account.changed"
+        case accountDeleted = "account.deleted"
         case passwordChanged = "account.passwordChanged"
         case sessionsRevoked = "sessions.revoked"
         case apiKeyCreated = "apiKey.created"

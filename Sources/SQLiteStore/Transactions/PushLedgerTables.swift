@@ -58,6 +58,14 @@ extension StoredClients {
             ])
     }
 
+    func forget(of identity: String) throws -> Int {
+        try database.run(
+            "DELETE FROM portico_outcome WHERE client IN (SELECT client FROM portico_client WHERE identity = ?)",
+            [.text(identity)])
+        try database.run("DELETE FROM portico_client WHERE identity = ?", [.text(identity)])
+        return database.changesCount
+    }
+
     private func check(_ sequence: Int64, _ id: ClientID, _ identity: String) throws {
         guard let known = try client(id) else { return }
         guard known.identity == identity else { throw PorticoError.clientOfAnother }

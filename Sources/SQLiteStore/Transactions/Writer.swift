@@ -181,6 +181,10 @@ struct DatabaseTransaction: DatabaseReads, StoreTransaction {
         }
     }
 
+    func forgetClients(of identity: String) throws -> Int {
+        try run.undoing { try StoredClients(database: database).forget(of: identity) }
+    }
+
     func setMirrorState(_ state: WireDictionary, of collection: CollectionID) throws {
         try run.undoing { try MirrorStates(database: database).set(state, of: collection) }
     }

@@ -48,6 +48,12 @@ final class MemoryTransaction: StoreTransaction {
             client: client, sequence: sequence, content: content, position: position)
     }
 
+    func forgetClients(of identity: String) -> Int {
+        let forgotten = tables.clients.filter { $0.value.identity == identity }.keys
+        for client in forgotten { (tables.clients[client], tables.outcomes[client]) = (nil, nil) }
+        return forgotten.count
+    }
+
     func setMirrorState(_ state: WireDictionary, of collection: CollectionID) throws {
         tables.mirrors[collection] = state
     }

@@ -54,7 +54,9 @@ package struct EntityScope {
         switch writers.decision(for: principal) {
         case .allowed: return
         case .loginRequired: throw PorticoError(.loginRequired, "Changing \(entity.name) needs a login.")
-        case .denied: throw PorticoError(.accessDenied, "You may not change \(entity.name).")
+        case .denied:
+            throw PorticoError(
+                .accessDenied, declaration.writeRefusal(of: entity.name) ?? "You may not change \(entity.name).")
         }
     }
 
@@ -101,5 +103,14 @@ public struct VisibleRows: Sendable {
     /// `access.denied` for one that no caller of that kind may read.
     public func filter(of entity: EntityName) throws(PorticoError) -> Filter? {
         try EntityScope(reading: entity, of: declaration, for: principal).visible
+    }
+}
+
+extension AdapterDeclaration {
+    /// Why no caller may write the records of an entity, as a sentence; nil: it depends on the caller.
+    public func writeRefusal(of entity: EntityName) -> String? {
+        guard let mirror = mirror(of: entity), mirror.writing == .none else { return nil }
+        return
+            "\(entity) is a mirror of the system \(mirror.upstream), which gets no changes from here. Change it there."
     }
 }

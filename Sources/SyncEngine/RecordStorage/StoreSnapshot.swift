@@ -110,6 +110,9 @@ public protocol StoreTransaction: StoreSnapshot {
         _ content: WireDictionary, of sequence: Int64, from client: ClientID, of identity: String
     ) throws
 
+    /// Removes the clients that are bound to the identity, with what they were answered; returns how many there were.
+    func forgetClients(of identity: String) throws -> Int
+
     /// Stores what a client wrote and what did not become the record.
     func keep(_ copy: LosingCopy) throws
 

@@ -62,7 +62,11 @@ struct MutationExecution {
         switch collection.decision(for: plan.caller, effect: .writes) {
         case .allowed: return try MutationTarget(collection: collection, id: id, principal: principal)
         case .loginRequired: throw PorticoError(.loginRequired, "This needs a login.")
-        case .denied: throw PorticoError(.accessDenied, "You may not change \(collection.name).")
+        case .denied:
+            throw PorticoError(
+                .accessDenied,
+                collection.declaration.writeRefusal(of: collection.entity.name)
+                    ?? "You may not change \(collection.name).")
         }
     }
 

@@ -81,6 +81,8 @@ final class FaultInjectingTransaction: FaultInjectingSnapshot, StoreTransaction 
         }
     }
 
+    func forgetClients(of identity: String) throws -> Int { try base.forgetClients(of: identity) }
+
     func keep(_ copy: LosingCopy) throws { try base.keep(copy) }
 
     func undoing<Result>(_ body: () throws -> Result) throws -> Result { try base.undoing(body) }

@@ -442,9 +442,8 @@ extension DeclarationCheck {
 extension DeclarationCheck {
     /// First segments of paths that are the host's own.
     package static let reserved: Set<String> = [
-        "", "admin", "auth", "batch", "client", "docs", "favicon.ico", "favicon.svg", "health", "metrics",
-        "openapi.json",
-        "sync",
+        "", "admin", "auth", "batch", "client", "docs", "errors", "favicon.ico", "favicon.svg", "health", "metrics",
+        "openapi.json", "sync",
     ]
 
     private func check(_ path: PathTemplate, _ what: String) throws {

@@ -6,14 +6,37 @@ import SQLiteStore
 
 /// The flags that every command with a configuration takes.
 struct ConfigurationOptions: ParsableArguments {
-    @Option(name: .customLong("config"), help: "The configuration file (YAML).")
-    var file: String
+    @Option(name: .customLong("config"), help: "The configuration file (YAML). Needed; portico init writes one.")
+    var namedFile: String?
 
-    @Option(name: .customLong("data"), help: "The directory for the store and the admin socket.")
-    var data: String = ".portico"
+    @Option(
+        name: .customLong("data"),
+        help: "The directory for the store and the admin socket; left out: PORTICO_DATA, else .portico.")
+    var namedData: String?
 
     @Option(name: .customLong("set"), parsing: .upToNextOption, help: "key=value, over file and environment.")
     var overrides: [String] = []
+
+    var file: String { namedFile ?? "" }
+
+    var data: String { namedData ?? Self.environment("PORTICO_DATA") ?? ".portico" }
+
+    func validate() throws {
+        guard namedFile == nil else { return }
+        let here = Self.usualFiles.first { FileManager.default.fileExists(atPath: $0) }
+        let first =
+            here.map { "There is one: --config \($0)" } ?? "portico init writes one, and makes the first administrator"
+        throw ValidationError(
+            "A configuration is needed: --config FILE. \(first). "
+                + "To look around, --config Config/demo.yaml of the sources has sample data and accounts.")
+    }
+
+    /// Where `portico init` and the package put it.
+    private static let usualFiles = [FirstConfiguration.fileName, "/etc/portico/\(FirstConfiguration.fileName)"]
+
+    private static func environment(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
 
     /// Throws a message for people, with every error on a line of its own.
     ///

@@ -37,24 +37,40 @@ struct Explain: ParsableCommand {
     }
 }
 
-/// docs/errors.md: every error code.
+/// docs/errors.md: every error code, in groups by what it is about.
 enum ErrorReference {
     static var text: String {
-        let rows = ErrorExplanation.all.map { each in
-            "| `\(each.code.rawValue)` | \(each.status) | \(each.meaning) | \(each.caller) | \(each.operation) |"
+        var lines = [heading]
+        var group = ""
+        for each in ErrorExplanation.all {
+            let code = each.code.rawValue
+            let prefix = String(code.prefix { $0 != "." })
+            if prefix != group { lines += ["", "## \(titles[prefix] ?? prefix)"] }
+            group = prefix
+            lines += [
+                "", "### `\(code)`", "", "HTTP status \(each.status). \(each.meaning)", "",
+                "- The caller can: \(each.caller)", "- The operator can: \(each.operation)",
+            ]
         }
-        return ([heading] + rows).joined(separator: "\n")
+        return lines.joined(separator: "\n")
     }
+
+    /// By the codes' first words.
+    private static let titles = [
+        "request": "What is wrong with a request", "route": "Paths", "auth": "Sign-in", "access": "Rights",
+        "record": "Records", "sync": "Sync", "format": "Formats", "server": "The gateway", "store": "The store",
+        "adapter": "Adapters", "upstream": "Other systems",
+    ]
 
     private static let heading = """
         # Error codes
 
-        Printed by `portico reference errors`; `make check` compares. Every error of every interface has one of these codes, in the shape
-        of the path's contract (`{"error": {"code", "message", "requestId"}}` where it has none of its own). A code never
-        changes its meaning. `portico explain CODE` prints one; `porticoctl logs --request TEXT` finds the log lines of a
-        request by the id that its error names, with these explanations.
+        Printed by `portico reference errors`; `make check` compares. Every error of every interface has one of these codes,
+        in the shape of the path's contract: `{"error": {"code", "message", "requestId"}}` where it has none of its own. A
+        code never changes its meaning.
 
-        | code | status | meaning | the caller can | the operator can |
-        |---|---|---|---|---|
+        An error response names the page of its code: `Link: </errors/record.notFound>; rel="help"`. The gateway serves these
+        pages at `/errors`, with the texts below. `portico explain CODE` prints one. `porticoctl logs --request TEXT` finds
+        the log lines of a request by the id that its error names.
         """
 }

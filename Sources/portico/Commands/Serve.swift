@@ -46,6 +46,8 @@ struct Serve: AsyncParsableCommand {
         for warning in plan.warnings {
             logger.warning("configuration", metadata: ["warning": "\(warning)"])
         }
+        // Before anything is made that would be of no use.
+        try Listener.checkAddresses(plan.settings)
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let options = options
         let reload = ConfigurationReload(plan, logger: logger) {

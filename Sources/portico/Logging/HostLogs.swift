@@ -43,6 +43,9 @@ struct HostLogs: LogDirectory {
 extension LogQuery {
     /// Of a line's members.
     fileprivate func matches(_ line: WireDictionary) -> Bool {
+        if let since, let time = line["time"]?.stringValue.flatMap({ WireDate(rfc3339: $0) }), time < since {
+            return false
+        }
         if let level = line["level"]?.stringValue.flatMap({ LogLevel(rawValue: $0) }),
             level.severity < self.level.severity
         {

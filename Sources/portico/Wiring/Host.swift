@@ -43,10 +43,9 @@ struct Host {
         try FileManager.default.createDirectory(
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let log = Log(logger, label: "portico")
-        let attachmentFolder = settings.dataDirectory.appendingPathComponent(AttachmentFiles.folderName)
         let restore = StoreRestore(path: settings.storePath.path)
         let isRestored = restore.isPrepared
-        let store = try SQLiteStore(Self.storeSettings(settings, attachmentFolder, acceptsStore: acceptsStore))
+        let store = try SQLiteStore(Self.storeSettings(settings, acceptsStore: acceptsStore))
         self.store = store
         self.logger = logger
         // The store's lock is this process': no other has workers below this directory.
@@ -80,7 +79,7 @@ struct Host {
             } + (plan.hasWritableMirror ? [.pendingWrites(log: log)] : [])
         scratch = try ScratchDirectory(settings.dataDirectory.appending(path: ScratchDirectory.folderName))
         let attachments = try AttachmentFiles(
-            in: attachmentFolder,
+            in: settings.attachmentFolder,
             limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
         let sync = try await SyncServices(
             adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
@@ -126,9 +125,8 @@ struct Host {
         if settings.loadsSampleData { FreeMemory.giveBack() }
     }
 
-    private static func storeSettings(
-        _ settings: HostSettings, _ attachments: URL, acceptsStore: Bool
-    ) -> SQLiteStoreSettings {
+    static func storeSettings(_ settings: HostSettings, acceptsStore: Bool) -> SQLiteStoreSettings {
+        let attachments = settings.attachmentFolder
         var store = SQLiteStoreSettings(
             path: settings.storePath.path, longReads: settings.storeLongReads,
             longReadTurn: settings.storeLongReadTurn, streams: settings.storeStreams, clock: SystemClock())

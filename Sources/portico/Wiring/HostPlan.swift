@@ -177,6 +177,7 @@ struct HostPlan {
         let settings = try HostSettings(resolved, directory: directory, data: files.data)
         try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
+        warnings += [settings.plainListenerWarning].compactMap(\.self)
         warnings += settings.upstreams.sorted { $0.key < $1.key }.compactMap { $1.addressWarning(resolved) }
         let planned = try Self.plan(
             modules, resolved, settings.upstreams, directory: directory, files, isStart: isStart)

@@ -1,4 +1,5 @@
 import AdapterKit
+import AttachmentFiles
 import Foundation
 import Gateway
 import HTTPServer
@@ -101,6 +102,9 @@ struct HostSettings {
 
     /// The admin socket, which `porticoctl` opens.
     var adminSocket: String { dataDirectory.appendingPathComponent("admin.sock").path }
+
+    /// In the data directory even where the store is elsewhere.
+    var attachmentFolder: URL { dataDirectory.appendingPathComponent(AttachmentFiles.folderName) }
 
     func serverSettings(_ address: ServerAddress, _ logs: HostLogs) -> ServerSettings {
         var settings = ServerSettings(address: address)
@@ -206,6 +210,17 @@ enum LoopbackAddress {
     }
 }
 
+extension HostSettings {
+    /// What works and is probably not meant: what is sent to it can be read on its way. Nil: it is not so.
+    var plainListenerWarning: String? {
+        guard !LoopbackAddress.isOne(host), mount.certificate == nil, !mount.hasTrustedProxies else { return nil }
+        return
+            "http.host is \(host), which other machines reach, and passwords and tokens cross the network as plain text. "
+            + "Set http.tls.certificate and http.tls.key, or, where a proxy in front of it ends TLS, its address in "
+            + "http.trustedProxies"
+    }
+}
+
 /// What the listener is configured with beyond its address.
 struct ListenerSettings {
     private let connections: Int
@@ -216,6 +231,8 @@ struct ListenerSettings {
     private let trustedProxies: [AddressRange]
     /// nil: plain HTTP.
     let certificate: ServerCertificate?
+
+    var hasTrustedProxies: Bool { !trustedProxies.isEmpty }
 
     /// Throws ``CommandError`` where the certificate cannot be used.
     init(_ values: SettingValues, directory: URL) throws {

@@ -222,6 +222,28 @@ struct Listener {
         socket = try inherited ?? ListeningSocket.open(host: settings.host, port: settings.port)
     }
 
+    /// Throws where an address cannot be listened at, with the setting that names another one.
+    static func checkAddresses(_ settings: HostSettings) throws(CommandError) {
+        if ListeningSocket.inherited(environment: ProcessInfo.processInfo.environment) == nil {
+            try check(settings.host, settings.port, below: "http")
+        }
+        if let admin = settings.adminListener { try check(admin.host, admin.port, below: "admin") }
+    }
+
+    private static func check(_ host: String, _ port: Int, below key: String) throws(CommandError) {
+        do {
+            try ListeningSocket.check(host: host, port: port)
+        } catch let failure as ListeningFailure {
+            let another =
+                failure.isTaken
+                ? "Take another port: \(key).port in the configuration, or --set \(key).port=\(port % 65_535 + 1)."
+                : "The address is \(key).host, the port \(key).port."
+            throw CommandError("\(failure) \(another)")
+        } catch {
+            throw CommandError("\(host):\(port) cannot be listened at: \(error). The address is \(key).host.")
+        }
+    }
+
     /// As soon as a stop begins, unless a successor wants it.
     func releaseOnShutdown(unless signals: ProcessSignals) -> some Service {
         ListenerRelease(socket: socket, signals: signals)

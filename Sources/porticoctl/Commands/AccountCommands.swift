@@ -1,10 +1,11 @@
 import ArgumentParser
+import CommandLineSupport
 import ValueTree
 
 struct Accounts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Administers accounts.",
-        subcommands: [List.self, Add.self, Disable.self, Enable.self, Password.self, SetRoles.self])
+        subcommands: [List.self, Add.self, Disable.self, Enable.self, Delete.self, Password.self, SetRoles.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the accounts.")
@@ -32,7 +33,7 @@ struct Accounts: AsyncParsableCommand {
         func run() async throws {
             var account: WireDictionary = ["name": .string(name)]
             for member in new.input(role) { account[member.key] = member.value }
-            if !withoutPassword { account["password"] = .string(try PasswordPrompt.read()) }
+            if !withoutPassword { account["password"] = .string(try PasswordPrompt.password(isNew: true)) }
             if let displayName { account["displayName"] = .string(displayName) }
             let added = try await options.withConnection {
                 try await $0.post("/admin/v1/accounts", .dictionary(account))
@@ -65,6 +66,52 @@ struct Accounts: AsyncParsableCommand {
         }
     }
 
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Deletes an account, its sign-ins, keys and devices, and the rows that are its alone.",
+            discussion: """
+                Rows that other accounts reach too stay, and so does the audit log: both keep the name, which no other \
+                account gets. To keep the rows, disable the account instead.
+                """)
+
+        @OptionGroup var options: ConnectionOptions
+        @OptionGroup var confirmation: Confirmation
+        @Flag(help: "Only counts what would go.") var dryRun = false
+        @Argument(help: "The account's name.") var name: String
+
+        func run() async throws {
+            let path = "/admin/v1/accounts/\(name.asPathSegment)"
+            let value = try await options.withConnection { connection in
+                let preview = try await connection.get("\(path)/deletion")
+                guard !dryRun else { return preview }
+                let words = Self.words(preview, willBe: true).split(separator: "\n").joined(separator: " ")
+                try confirmation.ask("\(words) Delete \(name)?")
+                return try await connection.post("\(path)/delete", [:])
+            }
+            try Printer(style: options.output).show(value) { Self.words(value, willBe: dryRun) }
+        }
+
+        static func words(_ value: WireValue, willBe: Bool) -> String {
+            func number(_ value: WireValue, _ name: String) -> Int64 { value[name]?.int64Value ?? 0 }
+            let name = (value["name"]?.stringValue ?? "").visible
+            var lines = [
+                "\(name) \(willBe ? "would be" : "is") deleted, with "
+                    + "\(Figures.count(number(value, "sessions"), "sign-in")), "
+                    + "\(Figures.count(number(value, "keys"), "API key")) and "
+                    + "\(Figures.count(number(value, "devices"), "device"))."
+            ]
+            for rows in value["rows"]?.arrayValue ?? [] {
+                let kept = number(rows, "kept")
+                lines.append(
+                    "\((rows["collection"]?.stringValue ?? "").visible): \(Figures.count(number(rows, "deleted"), "row")) "
+                        + "\(willBe ? "to delete" : "deleted")"
+                        + (kept > 0
+                            ? "; \(Figures.count(kept)) that others reach too \(kept == 1 ? "stays" : "stay")." : "."))
+            }
+            return lines.joined(separator: "\n")
+        }
+    }
+
     struct Password: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Sets a password from standard input and signs the account out everywhere.")
@@ -73,7 +120,7 @@ struct Accounts: AsyncParsableCommand {
         @Argument(help: "The account's name.") var name: String
 
         func run() async throws {
-            try await options.change(name, "password", ["password": .string(try PasswordPrompt.read())])
+            try await options.change(name, "password", ["password": .string(try PasswordPrompt.password(isNew: true))])
             try Printer(style: options.output).done("The password of \(name) is set.")
         }
     }

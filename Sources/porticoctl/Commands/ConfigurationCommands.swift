@@ -92,7 +92,9 @@ struct ConfigurationCommands: AsyncParsableCommand {
 
     private static func show(_ report: WireValue, _ options: ConnectionOptions) throws {
         let printer = Printer(style: options.output)
-        try printer.show(report, columns: ["key", "old", "new", "effect"], list: "changes")
+        try printer.show(
+            report, columns: ["key", "old", "new", "effect"], list: "changes",
+            empty: report.isValid ? "Nothing differs from what the gateway uses." : "")
         guard options.output != .json else { return }
         for sentence in report["data"]?.arrayValue ?? [] { try printer.done(sentence.stringValue ?? "") }
     }

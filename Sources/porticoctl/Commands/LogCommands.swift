@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import Foundation
 import ValueTree
 import WireFormats
@@ -25,7 +26,15 @@ struct Logs: AsyncParsableCommand {
         @Option(help: "The least level: trace, debug, info, notice, warning, error, critical.") var level: String?
         @Option(help: "An adapter's lines and its requests' lines.") var adapter: String?
         @Option(help: "The lines of the request whose id this is, or stands in this text.") var request: String?
-        @Option(help: "How many at most, the newest.") var limit: Int64 = 100
+        @Option(help: "The lines of the last 30s, 15m, 8h or 2d, or those since a time such as 2026-11-26T14:00:00Z.")
+        var since: String?
+        @Option(help: "How many at most, the newest; left out: 100, with --since as many as there are.")
+        var limit: Int64?
+
+        func validate() throws {
+            guard let since, Figures.seconds(since) == nil, WireDate(rfc3339: since) == nil else { return }
+            throw ValidationError("--since takes a time span such as 15m, or a time such as 2026-11-26T14:00:00Z.")
+        }
 
         func run() async throws {
             try await options.withConnection { connection in
@@ -44,11 +53,21 @@ struct Logs: AsyncParsableCommand {
         }
 
         private func search(_ connection: Connection, after number: Int64) async throws -> WireValue {
-            var query: WireDictionary = ["after": .int64(number), "limit": .int64(limit)]
+            var query: WireDictionary = [
+                "after": .int64(number), "limit": .int64(limit ?? (since == nil ? 100 : 10_000)),
+            ]
+            if let seconds { query["since"] = .double(seconds) }
             if let level { query["level"] = .string(level) }
             if let adapter { query["adapter"] = .string(adapter) }
             if let request { query["request"] = .string(request) }
             return try await connection.post("/admin/v1/logs/search", .dictionary(query))
+        }
+
+        /// Until now.
+        private var seconds: Double? {
+            guard let since else { return nil }
+            if let seconds = Figures.seconds(since) { return seconds }
+            return WireDate(rfc3339: since).map { Date().timeIntervalSince1970 - $0.secondsSince1970 }
         }
 
         /// In JSON an object a line, as the log has it.
@@ -103,22 +122,33 @@ struct Logs: AsyncParsableCommand {
 /// A line of the log for people: time, level, message, then the other members as `key=value`.
 struct LogLine {
     private let line: WireValue
+    private let style: TextStyle
 
-    init(_ line: WireValue) {
+    init(_ line: WireValue, style: TextStyle = .output) {
         self.line = line
+        self.style = style
     }
 
     var text: String {
         func member(_ name: String) -> String { (line[name]?.stringValue ?? "").visible }
         let level = member("level")
-        let head =
-            "\(member("time")) \(level)\(String(repeating: " ", count: max(1, 9 - level.count)))\(member("message"))"
+        let space = String(repeating: " ", count: max(1, 9 - level.count))
+        let head = "\(style(.faint, member("time"))) \(emphasized(level))\(space)\(member("message"))"
         let others = (line.dictionaryValue ?? [:]).filter { !["time", "level", "message"].contains($0.key) }
         return others.reduce(head) { text, each in
             let word = each.value.word ?? ""
             guard !word.isEmpty else { return text }
             let isPlain = !word.contains { $0 == " " || $0 == "=" || $0 == "\"" }
             return "\(text) \(each.key.visible)=\(isPlain ? word : "\"\(word)\"")"
+        }
+    }
+
+    private func emphasized(_ level: String) -> String {
+        switch level {
+        case "critical", "error": style(.red, level)
+        case "warning": style(.yellow, level)
+        case "debug", "trace": style(.faint, level)
+        default: level
         }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import CommandLineSupport
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -26,13 +27,14 @@ struct SOAPFetch: AsyncParsableCommand {
     @Argument(help: "Where the WSDL is: https://hr.example/service?wsdl") var url: String
     @Argument(help: "The file to write, such as hr.wsdl.") var file: String
     @Option(help: "Who asks, by Basic authentication.") var user: String?
-    @Option(help: "text for people, json for programs.") var output: OutputStyle = .text
+    @Option(name: [.customShort("o"), .long], help: "text for people, json for programs.")
+    var output: OutputStyle = .text
 
     func run() async throws {
         guard let origin = Self.origin(of: url) else {
             throw CommandError("\(url) is no address of HTTP.", exitStatus: 2)
         }
-        let password = try user.map { _ in try PasswordPrompt.read() }
+        let password = try user.map { _ in try PasswordPrompt.password() }
         let location = URL(fileURLWithPath: file)
         var download = DescriptionDownload(url, file: location.lastPathComponent)
         do {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import CommandLineSupport
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -176,17 +177,27 @@ struct AdminListener {
 
 /// How results are shown.
 struct OutputOptions: ParsableArguments {
-    @Option(help: "text for people, json for programs.")
+    @Option(name: [.customShort("o"), .long], help: "text for people, json for programs.")
     var output: OutputStyle = .text
 }
 
 /// Where the gateway is, and how results are shown.
 struct ConnectionOptions: ParsableArguments {
-    @Option(name: .customLong("data"), help: "The gateway's data directory; its admin socket is used.")
-    var data: String = ".portico"
+    @Option(
+        name: .customLong("data"),
+        help: """
+            The gateway's data directory, whose admin socket is used. Left out: PORTICO_DATA, else \
+            \(GatewayPlace.usualFolders.joined(separator: " or ")), which of them is there.
+            """)
+    var namedData: String?
 
-    @Option(help: "The gateway's admin listener, such as https://gateway.example:9443, instead of the socket.")
-    var url: String?
+    @Option(
+        name: .customLong("url"),
+        help: """
+            The gateway's admin listener, such as https://gateway.example:9443, instead of the socket. Left out: PORTICO_URL, \
+            if there is no --data.
+            """)
+    var namedURL: String?
     @Option(help: "A file with an admin token (admin tokens add).") var tokenFile: String?
     @Option(name: .customLong("authorities"), help: "Who vouches for the listener's certificate (PEM file).")
     var authorities: String?
@@ -196,6 +207,10 @@ struct ConnectionOptions: ParsableArguments {
     @OptionGroup var shown: OutputOptions
 
     var output: OutputStyle { shown.output }
+
+    var place: GatewayPlace {
+        GatewayPlace(url: namedURL, data: namedData, environment: ProcessInfo.processInfo.environment)
+    }
 
     /// Runs `body` with a connection that is closed afterwards.
     func withConnection<Result>(_ body: (Connection) async throws -> Result) async throws -> Result {
@@ -211,7 +226,10 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     private func address() throws -> GatewayAddress {
-        guard let url else {
+        let url: String
+        switch place {
+        case .address(let address): url = address
+        case .data(let data):
             guard tokenFile == nil, certificate == nil, authorities == nil, key == nil else {
                 throw CommandError("--token-file and --certificate are for --url.", exitStatus: 2)
             }
@@ -253,34 +271,19 @@ struct Confirmation: ParsableArguments {
     /// Throws where the answer is no, and where there is no terminal to ask at.
     func ask(_ question: String) throws {
         guard !yes else { return }
-        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+        guard Terminal.isThere else {
             throw CommandError("\(question) There is no terminal to ask at: --yes confirms it.", exitStatus: 2)
         }
-        FileHandle.standardError.write(Data("\(question.visible) [y/N] ".utf8))
-        guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else { throw CommandError("Nothing was done.") }
+        let answer = Terminal.ask("\(question.visible) [y/N] ")?.lowercased()
+        guard ["y", "yes"].contains(answer ?? "") else { throw CommandError("Nothing was done.") }
     }
 }
 
-/// Reads a password: without echo from a terminal, otherwise the first line of standard input. Never from an argument,
-/// which every process on the machine can read.
-enum PasswordPrompt {
-    static func read() throws -> String {
-        let password = isatty(FileHandle.standardInput.fileDescriptor) == 1 ? fromTerminal() : readLine()
-        guard let password, !password.isEmpty else {
-            throw CommandError("There is no password on standard input.", exitStatus: 2)
+extension PasswordPrompt {
+    /// As ``read(isNew:)``, with the status of wrong usage.
+    static func password(isNew: Bool = false) throws -> String {
+        do throws(Refusal) { return try read(isNew: isNew) } catch {
+            throw CommandError(error.description, exitStatus: 2)
         }
-        return password
-    }
-
-    private static func fromTerminal() -> String? {
-        FileHandle.standardError.write(Data("Password: ".utf8))
-        defer { FileHandle.standardError.write(Data("\n".utf8)) }
-        var settings = termios()
-        guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return readLine() }
-        var silent = settings
-        silent.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-        defer { tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings) }
-        return readLine()
     }
 }

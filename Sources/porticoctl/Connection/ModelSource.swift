@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import CommandLineSupport
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -44,7 +45,7 @@ enum ModelSource {
     private static func fetch(_ address: String, _ user: String?) async throws -> [UInt8] {
         var request = HTTPClientRequest(url: address)
         request.headers.add(name: "Accept", value: "application/xml")
-        if let user { request.setBasicAuth(username: user, password: try PasswordPrompt.read()) }
+        if let user { request.setBasicAuth(username: user, password: try PasswordPrompt.password()) }
         do {
             let response = try await HTTPClient.documents.execute(request, timeout: deadline)
             guard response.status != .unauthorized else {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import Foundation
 import ValueTree
 import WireFormats
@@ -7,10 +8,18 @@ import WireFormats
 struct Printer {
     let style: OutputStyle
 
-    func show(_ value: WireValue, columns: [String]? = nil, list: String? = nil) throws {
+    /// `empty`: for people, where a list has nothing.
+    func show(
+        _ value: WireValue, columns: [String]? = nil, list: String? = nil, empty: String = "There are none."
+    ) throws {
+        try show(value) { text(value, columns: columns, list: list, empty: empty) }
+    }
+
+    /// The value for programs, `words` for people.
+    func show(_ value: WireValue, words: () -> String) throws {
         switch style {
         case .json: write(try JSONFormat().write(value, options: WritingOptions(layout: .pretty)))
-        case .text: write(Array(text(value, columns: columns, list: list).utf8))
+        case .text: write(Array(words().utf8))
         }
     }
 
@@ -22,9 +31,9 @@ struct Printer {
         }
     }
 
-    private func text(_ value: WireValue, columns: [String]?, list: String?) -> String {
+    private func text(_ value: WireValue, columns: [String]?, list: String?, empty: String) -> String {
         if let columns, let rows = (list.flatMap { value[$0] } ?? value).arrayValue {
-            return Table(columns: columns, rows: rows).text
+            return rows.isEmpty ? empty : Table(columns: columns, rows: rows).text
         }
         return Self.lines(value, indentation: 0).joined(separator: "\n")
     }
@@ -92,11 +101,14 @@ extension String {
 struct Table {
     let columns: [String]
     let rows: [WireValue]
+    var style = TextStyle.output
 
     var text: String {
         let cells = [columns.map { $0.uppercased() }] + rows.map { row in columns.map { row[$0]?.word ?? "" } }
         let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
-        return cells.map { line($0, widths) }.joined(separator: "\n")
+        var lines = cells.map { line($0, widths) }
+        lines[0] = style(.bold, lines[0])
+        return lines.joined(separator: "\n")
     }
 
     private func line(_ cells: [String], _ widths: [Int]) -> String {

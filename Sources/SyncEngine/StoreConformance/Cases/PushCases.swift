@@ -42,6 +42,21 @@ extension StoreConformance {
                 try expectEqual(try snapshot.clients(after: "b", limit: 2).map(\.id), ["c"], "the second page")
             }
         },
+        ConformanceCase("the clients of one identity are forgotten with their answers, and may be another's then") {
+            store in
+            for client: ClientID in ["a", "b"] { try await remember(1, from: client, in: store) }
+            try await remember(1, from: "c", by: "id-bob", in: store)
+            let count = try await store.transact(weight: 1) { try $0.forgetClients(of: "id-ann") }
+            try expectEqual(count, 2, "how many")
+            try await store.withReadSnapshot { snapshot in
+                try expectEqual(try snapshot.clients(after: nil, limit: 9).map(\.id), ["c"], "the clients")
+                try expectEqual(try snapshot.outcome(of: 1, from: "a"), nil, "an answer")
+                try expect(try snapshot.outcome(of: 1, from: "c") != nil, "another's answer")
+            }
+            try await remember(1, from: "a", by: "id-bob", in: store)
+            let none = try await store.transact(weight: 1) { try $0.forgetClients(of: "id-ann") }
+            try expectEqual(none, 0, "the second time")
+        },
         ConformanceCase("losing copies stay readable, newest first") { store in
             try await store.transact(weight: 1) { transaction in
                 for sequence: Int64 in 1...3 { try transaction.keep(losing(sequence == 2 ? "y" : "x", sequence)) }

@@ -24,6 +24,8 @@ struct FailingTransaction: StoreTransaction {
         try inner.remember(content, of: sequence, from: client, of: identity)
     }
 
+    func forgetClients(of identity: String) throws -> Int { try inner.forgetClients(of: identity) }
+
     func keep(_ copy: LosingCopy) throws { try inner.keep(copy) }
 
     func undoing<Result>(_ body: () throws -> Result) throws -> Result { try inner.undoing(body) }
