@@ -158,7 +158,8 @@ let package = Package(
             [adapterKit, recordStorage, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
         module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         module(
-            "MirrorEngine", [adapterKit, recordStorage, "AccountShares", .product(name: "Crypto", package: "swift-crypto")]),
+            "MirrorEngine",
+            [adapterKit, recordStorage, "AccountShares", .product(name: "Crypto", package: "swift-crypto")]),
         .target(
             name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
         module("WorkerHost", [adapterKit, adapterProtocol, recordStorage, wireFormats, "CWorkerProcess"]),
@@ -223,7 +224,8 @@ let package = Package(
                 "SQLiteStore",
                 "AttachmentFiles",
                 "WorkerHost", "portico-worker-launcher",
-                "HostConfiguration", "CommandLineSupport", "NearestNames", "BrowserClient", "ChatPage", "Explorer", "Push",
+                "HostConfiguration", "CommandLineSupport", "NearestNames", "BrowserClient", "ChatPage", "Explorer",
+                "Push",
                 "PlistFeeds", "EmployeeSearch", "XMLUsers",
                 "Chat", "ODataAdapter", "ODataReference", "ConnectedSystems", "AdapterPackages",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -2,10 +2,14 @@
 
 import datetime
 import decimal
+import pathlib
 import socket
 import struct
+import sys
 import threading
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "program"))
 
 import cbor
 import worker

@@ -170,13 +170,13 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         let keys = """
             write:
               mode: queued
-              create: {method: POST, address: people, body: {id: "{id}", n: {first: "{name}"}, born: "{born}", mail: '{default(email, "")}', kind: x}}
+              create: {method: POST, address: people, body: {id: "{id}", n: {first: "{name}"}, born: "{born}", seen: '{default(changed, "")}', kind: x}}
             """
         let system = try System(keys, answer: response(201))
         _ = try await system.source.write(change(.create, ["id": "a/b", "name": "Ann", "born": .null]))
         #expect(
             String(decoding: try system.asked().body, as: UTF8.self)
-                == #"{"id":"a/b","n":{"first":"Ann"},"mail":"","kind":"x"}"#)
+                == #"{"id":"a/b","n":{"first":"Ann"},"seen":"","kind":"x"}"#)
     }
 
     @Test func `a page after the first may end the list by its status, and the first may not`() async throws {

@@ -378,7 +378,7 @@ class Programs(unittest.TestCase):
         program = self.folder / "things" / "things"
         program.parent.mkdir()
         for name in ("worker.py", "cbor.py"):
-            shutil.copy(PLUGINS / "python-tasks" / name, program.parent)
+            shutil.copy(PLUGINS / "python-tasks" / "program" / name, program.parent)
         program.write_text(PROGRAM.format(version=version, access=declared))
         program.chmod(0o755)
         config = self.folder / "portico.yaml"

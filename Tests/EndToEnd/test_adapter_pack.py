@@ -13,7 +13,7 @@ from harness import ROOT, Gateway, run_portico, run_tool
 
 QUICK = True
 
-PYTHON_TASKS = ROOT / "Plugins" / "python-tasks"
+PYTHON_TASKS = ROOT / "Plugins" / "python-tasks" / "program"
 
 
 class PackedAdapter(unittest.TestCase):

@@ -79,7 +79,7 @@ class FaultyAdapter(unittest.TestCase):
         """503 with Retry-After in the shape of each contract."""
         shapes = {
             "/faulty/flat": lambda answer: answer.json()["errorCode"],
-            "/faulty/mount/x": lambda answer: answer.text().removeprefix("mount: "),
+            "/faulty/mount/x": lambda answer: answer.json()["error"]["code"],
             "/api/v1/faulty/things": lambda answer: answer.json()["error"]["code"],
         }
         for path, code in shapes.items():

@@ -55,7 +55,7 @@ class AdapterTest(unittest.TestCase):
         self.assertIn("faults of python-tasks", done.stderr)
 
     def test_an_answer_of_another_shape_is_named_with_its_place(self):
-        self.edit("tasks.py", '"open": count("tasks", is_open)', '"open": "many"')
+        self.edit("program/tasks.py", '"open": count("tasks", is_open)', '"open": "many"')
         done = self.adapter_test("--tests", "true", status=1)
         self.assertIn(
             "FAILED  POST /api/v1/python-tasks/operations/overview: the answer.open is string and not integer\n", done.stdout)
@@ -67,12 +67,12 @@ class AdapterTest(unittest.TestCase):
             'of the fixtures: the answer lacks what the fixture has: {"id":"carol","done":true}', self.adapter_test(status=1).stdout)
 
     def test_a_program_that_fails_is_shown_with_its_line_of_the_log(self):
-        self.edit("tasks.py", '"open": count("tasks", is_open)', '"open": 1 // 0')
+        self.edit("program/tasks.py", '"open": count("tasks", is_open)', '"open": 1 // 0')
         done = self.adapter_test("--tests", "true", status=1)
         self.assertRegex(done.stdout, r"FAILED  POST .*/overview: 500 server.internal; the log says ")
 
     def test_a_program_that_does_not_come_back_fails(self):
-        self.edit("python-tasks", 'if __name__ == "__main__":\n', '''if __name__ == "__main__":
+        self.edit("program/python-tasks", 'if __name__ == "__main__":\n', '''if __name__ == "__main__":
     import pathlib
     if pathlib.Path("started").exists():
         sys.exit("no second time")

@@ -139,7 +139,7 @@ class Beginning(unittest.TestCase):
         if child == 0:
             os.execve(BUILD / "portico", ["portico", "init", str(self.folder)], ENVIRONMENT)
         self.addCleanup(os.close, terminal)
-        asked = [("Address", host), ("Port", port), ("administrator", admin), ("Adapters", adapters)]
+        asked = [("Address", host), ("Port", port), ("Adapters", adapters), ("dministrator", admin)]
         asked += zip(["Password", "same again"], passwords)
         screen, seen, end = "", 0, time.monotonic() + START_SECONDS
         while time.monotonic() < end:
@@ -151,6 +151,8 @@ class Beginning(unittest.TestCase):
             if asked and asked[0][0] in screen[seen:] and screen.endswith(": "):
                 seen = len(screen)
                 os.write(terminal, f"{asked.pop(0)[1]}\n".encode())
+        else:
+            os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return screen
 

@@ -29,9 +29,9 @@ class InstalledDocuments(unittest.TestCase):
             self.assertTrue((self.folder / name).is_file(), name)
         documents = {path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*") if path.is_file()}
         self.assertEqual([str(path) for path in sorted(documents) if not (self.folder / path).is_file()], [])
-        for name in ["Inventory/Package.swift", "Inventory/README.md", "Weather/README.md", "python-tasks/worker.py"]:
+        for name in ["Inventory/Package.swift", "Inventory/README.md", "Weather/README.md", "python-tasks/program/worker.py"]:
             self.assertTrue((self.folder / "Plugins" / name).is_file(), name)
-        self.assertTrue((self.folder / "Plugins/python-tasks/python-tasks").stat().st_mode & 0o111)
+        self.assertTrue((self.folder / "Plugins/python-tasks/program/python-tasks").stat().st_mode & 0o111)
         self.assertEqual([path for path in self.folder.rglob("*") if path.name in (".build", "__pycache__")], [])
 
     def test_no_link_of_a_document_leads_nowhere(self):

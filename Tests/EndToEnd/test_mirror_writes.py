@@ -260,7 +260,7 @@ class Queued(MirrorWriteTest):
                 device.mutation("update", "100", {"UserName": f"Name {round}.{number}"}, collection="users")
                 for number in range(100)])["outcomes"]
             self.assertEqual({one["outcome"] for one in outcomes}, {"applied"}, outcomes)
-        self.assertEqual([write["fields"] for write in self.writes()], [{"UserName": "First"}, {"UserName": "Name 2.99"}])
+        self.assertEqual(sorted(write["fields"]["UserName"] for write in self.writes()), ["First", "Name 2.99"])
         self.assertEqual(self.name(100), "Name 2.99")
         self.upstream.is_down = False
         self.until(lambda: not self.writes())

@@ -14,6 +14,8 @@ from sync_device import Device
 QUICK = True
 
 FOLDER = PLUGINS / "python-tasks"
+# Earlier revisions had no folder for it.
+PROGRAM = FOLDER / "program" if (FOLDER / "program").exists() else FOLDER
 TASKS = "/api/v1/python-tasks/tasks"
 CONFIGURATION = """
 http: {{ host: 127.0.0.1 }}
@@ -43,7 +45,7 @@ class PythonTasks(GatewayTest):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-python-"))
         cls.addClassCleanup(shutil.rmtree, folder, True)
         cls.config = folder / "portico.yaml"
-        cls.config.write_text(CONFIGURATION.format(program=FOLDER / "python-tasks"))
+        cls.config.write_text(CONFIGURATION.format(program=PROGRAM / "python-tasks"))
         cls.gateway = Gateway(config=str(cls.config))
 
     def call(self, operation, user="alice", **input):

@@ -125,11 +125,13 @@ class Users(Liar):
         self.assertEqual(self.known().count(b"<UserId>101<"), 1)
 
     def test_a_negative_age_and_one_beyond_all_is_no_trouble(self):
-        for age in ["-5", "99999999999999999999", "5, 6", "x", "1.5"]:
+        for age in ["-5", "5, 6", "x", "1.5"]:
             self.proxy.lie = told(Age=age)
             self.assertLess(int(self.gateway.get("/v1/list").headers["age"]), 100)
-        self.proxy.lie = told(Age="4000000000")
-        self.assertIn(self.gateway.get("/v1/list").status, [200, 503])
+        # One that no number holds is the largest.
+        for age in ["4000000000", "99999999999999999999"]:
+            self.proxy.lie = told(Age=age)
+            self.assertIn(self.gateway.get("/v1/list").status, [200, 503])
         self.proxy.lie = None
         self.until(lambda: control(self.gateway, "mirrors", "refresh", "users/users")[0].returncode == 0)
 

@@ -181,6 +181,8 @@ import Testing
         try FileManager.default.linkItem(atPath: aside, toPath: prepared)
         #expect(throws: PorticoError.self) { try directory.store() }
         try FileManager.default.removeItem(atPath: prepared)
+        // The attachments were accepted with the store.
+        try FileManager.default.removeItem(at: live.appending(path: "restored"))
         try await expectUntouched()
     }
 

@@ -221,7 +221,13 @@ import Testing
         try await Supervised.run(callLimits: callLimits) { worker in
             let outcome = await withTaskGroup(of: Bool.self) { group in
                 // The worker answers none of them.
-                for _ in 0..<2 { group.addTask { (try? await worker.call("write", "H")) == nil } }
+                for account in ["a", "b"] {
+                    group.addTask {
+                        await CallerIdentity.$current.withValue(.account(account)) {
+                            (try? await worker.call("write", "H")) == nil
+                        }
+                    }
+                }
                 while !Task.isCancelled, worker.adapter.callCounts.inFlight < 2 { await Task.yield() }
                 let error = await #expect(throws: PorticoError.self) { try await worker.call("write", "a") }
                 await worker.adapter.stop()

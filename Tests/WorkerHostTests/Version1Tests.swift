@@ -20,10 +20,11 @@ import Testing
         return try AdapterDeclaration(message: Version1.declaration(.dictionary(members)))
     }
 
-    @Test(arguments: [
-        (nil, .login, .login), (.null, .login, .login), ("login", .login, .login), ("public-read", .public, .login),
-        ("public", .public, .public), (["roles": ["a"]], .roles(["a"]), .roles(["a"])),
-    ] as [(WireValue?, Access, Access)])
+    @Test(
+        arguments: [
+            (nil, .login, .login), (.null, .login, .login), ("login", .login, .login), ("public-read", .public, .login),
+            ("public", .public, .public), (["roles": ["a"]], .roles(["a"]), .roles(["a"])),
+        ] as [(WireValue?, Access, Access)])
     func `is let do what it let be done`(access: WireValue?, read: Access, write: Access) throws {
         var members = WireDictionary()
         members["access"] = access

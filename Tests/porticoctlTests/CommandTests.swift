@@ -63,7 +63,9 @@ import WireFormats
             shown: "changed: 2\n"),
         Exchange(
             "writes list", get("writes"), ["writes": [["id": "w1", "state": "refused"]]],
-            shown: "ID  COLLECTION  RECORD  STATE    REASON  AUTHOR  CREATED\nw1                      refused\n"),
+            shown:
+                "ID  COLLECTION  RECORD  STATE    REASON  TRIES  ANSWER  AUTHOR  CREATED\nw1                      refused\n"
+        ),
         Exchange("writes show w1", get("writes/w1"), ["id": "w1"], shown: "id: w1\n"),
         Exchange("writes retry w1", post("writes/w1/retry", [:]), ["state": "waiting"], shown: "state: waiting\n"),
         Exchange("writes drop w1 --yes", post("writes/w1/drop", [:]), [:], shown: ""),
@@ -136,7 +138,7 @@ import WireFormats
             shown: "NUMBER  TIME  KIND   ACTOR  SUBJECT  ADDRESS  DETAIL\n8             login\n"),
         Exchange(
             "audit list", post("audit/entries", ["limit": 100]), ["entries": []],
-            shown: "NUMBER  TIME  KIND  ACTOR  SUBJECT  ADDRESS  DETAIL\n"),
+            shown: "There are none.\n"),
         Exchange("audit verify", post("audit/verify", [:]), ["intact": true], shown: "intact: yes\n"),
         Exchange(
             "audit verify --head h", post("audit/verify", ["head": "h"]), ["intact": true], shown: "intact: yes\n"),
@@ -157,7 +159,7 @@ import WireFormats
             shown: "POSITION  TIME  KIND  COLLECTION  ID  CHANGED\n6\n"),
         Exchange(
             "sync changes", get("sync/changes?limit=100"), ["changes": []],
-            shown: "POSITION  TIME  KIND  COLLECTION  ID  CHANGED\n"),
+            shown: "There are none.\n"),
         Exchange(
             "sync explain al notes/a?b", get("sync/explanations/al/notes/a%3Fb"), ["visible": true],
             shown: "visible: yes\n"),
@@ -168,7 +170,9 @@ import WireFormats
         Exchange("sync sweep --yes", post("sync/sweep", [:]), ["attachments": 1], shown: "attachments: 1\n"),
         Exchange(
             "backup /a/b/../c", post("backup", ["directory": "/a/c"]), ["bytes": 5, "attachments": ["count": 0]],
-            shown: "bytes: 5\nattachments:\n  count: 0\n"),
+            shown:
+                "The backup /a/c is complete and was checked: 5 bytes, 0 attachments of 0 bytes; 0 changes so far, none is kept for devices.\n"
+        ),
     ]
 
     @Test func `each command asks the gateway for its own, and shows the answer`() async throws {

@@ -14,7 +14,7 @@ let package = Package(
     name: "Speed",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "speed-worker", targets: ["SpeedWorker"]),
+        .executable(name: "speed-worker", targets: ["SpeedWorker"])
     ],
     dependencies: [
         .package(path: "../../../Sources/AdapterKit"),

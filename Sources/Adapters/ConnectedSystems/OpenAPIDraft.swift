@@ -300,9 +300,10 @@ public struct OpenAPIDraft {
                 schema = first
                 continue
             }
-            guard let type = first["type"]?.stringValue, parts.allSatisfy({ $0["type"]?.stringValue == type }) else {
-                break
-            }
+            // Objects have their members in all of the parts.
+            guard let type = first["type"]?.stringValue, type != "object",
+                parts.allSatisfy({ $0["type"]?.stringValue == type })
+            else { break }
             schema = ["type": .string(type)]
         }
         return schema

@@ -17,7 +17,14 @@ struct Route: Sendable {
     var effect: Effect { endpoint.effect(of: method) }
 
     /// Whether no caller may use it.
-    var isForNobody: Bool { endpoint.properties.access[effect].contains(where: \.isNobody) }
+    var isForNobody: Bool { endpoint.isForNobody(method) }
+}
+
+extension Endpoint {
+    /// Whether no caller may make a request of this method.
+    func isForNobody(_ method: HTTPRequest.Method) -> Bool {
+        properties.access[effect(of: method)].contains(where: \.isNobody)
+    }
 }
 
 /// What a path leads to.
@@ -85,7 +92,8 @@ extension RouteTable {
         var entries: [HTTPRequest.Method: Entry] = [:]
 
         var allowedMethods: [HTTPRequest.Method] {
-            var methods = Set(entries.keys)
+            // What no caller may use is not offered, as in descriptions.
+            var methods = Set(entries.filter { !$0.value.endpoint.isForNobody($0.key) }.keys)
             if methods.contains(.get) { methods.insert(.head) }
             methods.insert(.options)
             return methods.sorted { $0.rawValue < $1.rawValue }

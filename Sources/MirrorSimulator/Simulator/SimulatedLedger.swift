@@ -26,8 +26,8 @@ struct SimulatedLedger {
     /// Keys of changes that were refused for good.
     private(set) var refused: Set<String> = []
     private(set) var received = 0
-    /// Where the gateway's log has the change of a key.
-    var position: [String: Int64] = [:]
+    /// Of the change of a key: which record it was acknowledged for, and where the gateway's log has it.
+    var acknowledged: [String: (record: String, position: Int64)] = [:]
     /// Keys of changes that callers learnt were not made.
     var toldNotMade: Set<String> = []
     /// A change that came out of its turn.
@@ -117,11 +117,14 @@ struct SimulatedLedger {
         case .delete: rows[id] = nil
         }
         applied[name, default: 0] += 1
-        if let place = position[name] {
-            if let last = lastPosition[id], place < last {
+        // A record whose key is chosen here has two ids until the gateway knows it, and each has an order of its own; the
+        // first of them may be another record's later.
+        if let (record, place) = acknowledged[name] {
+            let known = "\(record) as \(id)"
+            if let last = lastPosition[known], place < last {
                 violation = violation ?? Violation(3, "\(name) of \(id) is made after a later change")
             }
-            lastPosition[id] = max(lastPosition[id] ?? 0, place)
+            lastPosition[known] = max(lastPosition[known] ?? 0, place)
         }
         let answer = MirrorWriteResult.stored(rows[id])
         if honoursKeys { answers[change.idempotencyKey] = answer }

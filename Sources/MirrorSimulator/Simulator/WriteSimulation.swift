@@ -36,7 +36,8 @@ public enum WriteSabotage: String, Sendable, CaseIterable {
 ///    has the record as the change wants it (a delete of what never came to be). Of an update that was joined with one
 ///    before it, that write is.
 /// 2. None is made twice. What a caller was answered as not made is not made.
-/// 3. Changes of one record are made in the order in which they were acknowledged.
+/// 3. Changes of one record are made in the order in which they were acknowledged; where the other system chose another key,
+///    those of each of its two ids.
 /// 4. A change whose outcome was lost is made, or stays unknown until an operator decides: at once where the other system
 ///    honours no keys, else after some time.
 /// 5. Devices' changes are acknowledged at once, whatever the other system does.
@@ -302,7 +303,7 @@ extension WriteSimulation {
     /// A caller waits for the write from now on.
     private func wait(for id: RecordID, _ key: String) async throws {
         guard let write = try await store.withReadSnapshot({ try $0.pendingWrite(id) }) else { return }
-        system.position[key] = write.position
+        system.acknowledged[key] = (write.record.text, write.position)
         try point()
         awaited[id] = write.position
         machine.add(
@@ -316,7 +317,7 @@ extension WriteSimulation {
         let joined = mutation.flatMap { mutation in writes.last { $0.hasJoined(mutation, key) } }
         guard let write = writes.first(where: { $0.key == key }) ?? joined else { return }
         acknowledged[key] = Acknowledged(record: write.record.text, position: write.position, write: write.key)
-        system.position[write.key] = write.position
+        system.acknowledged[write.key] = (write.record.text, write.position)
         if write.key != key { counts.count("joined") }
         trace.add("\(key) of \(write.record) is acknowledged: \(write.operation.rawValue)")
         counts.count("changes acknowledged")

@@ -210,7 +210,7 @@ struct FileBytes {
         var done = 0
         while done < count {
             let got = bytes.withUnsafeMutableBytes { buffer in
-                pread(descriptor, buffer.baseAddress! + done, count - done, off_t(offset) + off_t(done))
+                buffer.baseAddress.map { pread(descriptor, $0 + done, count - done, off_t(offset) + off_t(done)) } ?? 0
             }
             if got < 0 && errno == EINTR { continue }
             guard got >= 0 else { throw .unreadable(String(cString: strerror(errno))) }

@@ -43,7 +43,8 @@ struct ConfigurationOptions: ParsableArguments {
     /// `known`: the plugins of this process, where some are loaded already. `packages`: the adapters that are installed;
     /// nil: those of the data directory.
     func load(
-        plugins known: HostPlan.PluginPrograms? = nil, packages: InstalledReleases? = nil, toleratesUnknown: Bool = false
+        plugins known: HostPlan.PluginPrograms? = nil, packages: InstalledReleases? = nil,
+        toleratesUnknown: Bool = false
     ) throws -> HostPlan {
         do {
             let text = try read(file)

@@ -137,7 +137,13 @@ final class AdapterProgram: Sendable {
     fileprivate func attempt(_ name: AdapterName) { returns.withLock { $0 }?.attempt(name) }
 
     /// What can be set for a program that does not answer, and where.
-    private var hint: String {
+    private var hint: String { settingsHint + (unreadableFolder == nil ? "" : "; \(Self.folderHint)") }
+
+    private static let folderHint =
+        "it reads nothing of its folder but its own file, since the configuration or the gateway's data lie there: put it into"
+        + " a folder of its own, with what it reads"
+
+    private var settingsHint: String {
         guard let name = knownName else {
             return
                 "its name is not known before it answers, so it was run with the defaults of worker.readable, worker.sandbox"

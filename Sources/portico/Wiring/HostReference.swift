@@ -373,7 +373,7 @@ enum HostReference {
     private static let pluginKeys = [
         ConfigurationKey(
             "path", .text, isRequired: true,
-            "The adapter's program: a name in the plugin folder, or a path relative to the configuration file."),
+            "The adapter's program: a name in the plugin folder, or a path relative to the configuration file.")
     ]
 
     /// Of the adapters that have any name.

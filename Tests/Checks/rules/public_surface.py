@@ -55,7 +55,8 @@ def _texts(repository):
     for package, sources in _LISTS.items() if found else ():
         lines = set()
         for path in repository.swift_files():
-            if path.startswith(sources):
+            # The version is the first line.
+            if path.startswith(sources) and path != _VERSION_FILE:
                 lines.update(_declarations(repository.text(path) or ""))
         if lines:
             texts[f"Sources/{package}/public-surface.txt"] = "\n".join([f"{package} {found[1]}", *sorted(lines)]) + "\n"

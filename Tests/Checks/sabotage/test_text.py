@@ -332,7 +332,7 @@ class Surface(SabotageCase):
         self.fixture.write(
             self.listed,
             "AdapterKit 1.2.0\nClock: func now(in zone: String, at: Int) async throws -> Int\nClock: var hours: Int { get }\n"
-            'Clock: var isNight: Bool\nCode: case late = "too.late"\nenum Code: String\nlet adapterKitVersion\nlet limits: [Int]\n'
+            'Clock: var isNight: Bool\nCode: case late = "too.late"\nenum Code: String\nlet limits: [Int]\n'
             "protocol Clock: Sendable\n")
 
     def test_the_declarations_that_are_listed_are_accepted(self):

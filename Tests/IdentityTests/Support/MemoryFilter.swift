@@ -9,6 +9,7 @@ enum MemoryFilter {
         case .compare(let field, .less, let value): isLess(record[field], value)
         case .compare(let field, .greater, let value): isLess(value, record[field])
         case .compare(let field, .lessOrEqual, let value): !isLess(value, record[field])
+        case .oneOf(let field, let values): values.contains(record[field])
         default: preconditionFailure("identity asks for something new: \(filter)")
         }
     }

@@ -30,7 +30,8 @@ import Testing
 @Test func `The module declares one entity and one operation, for those who are logged in`() throws {
     let declaration = try Declared.adapter()
     #expect(declaration.name == NotesModule.name)
-    #expect(declaration.access == .login)
+    #expect(declaration.access.reading == .login)
+    #expect(declaration.entities.map { declaration.writers(of: $0) } == [.login])
     #expect(declaration.entities.map(\.name) == ["notes"])
     #expect(declaration.operations.map(\.name) == ["share"])
 }

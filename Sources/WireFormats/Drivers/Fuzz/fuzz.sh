@@ -10,8 +10,7 @@ cd "$here/../.."
 swift build -c release -j 2 --product WireFormatFuzzing --scratch-path "$folder/build" \
     -Xswiftc -sanitize=fuzzer,address -Xswiftc -parse-as-library
 products=$(swift build -c release --scratch-path "$folder/build" --show-bin-path)
-swiftc -sanitize=fuzzer,address -o "$folder/fuzz" "$products/libWireFormatFuzzing.a" \
-    -L "$products" -lAdapterKit -Xlinker -rpath -Xlinker "$products"
+swiftc -sanitize=fuzzer,address -o "$folder/fuzz" "$products/libWireFormatFuzzing.a"
 export SWIFT_BACKTRACE=enable=no
 python3 -B "$here/seeds.py" "$folder/corpus"
 for target in ${FUZZ_TARGETS:-$targets}; do
