@@ -19,7 +19,7 @@ class GeneratedAdapter(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return parent / name
 
-    def check_and_build(self, folder, tests, library=None):
+    def check_and_build(self, folder, tests):
         """Runs its tests, and leaves what it builds where its gateway.yaml looks for it."""
         with build_folder():
             tested = swift("test", folder)
@@ -27,7 +27,7 @@ class GeneratedAdapter(unittest.TestCase):
             self.assertIn(f"Test run with {tests} tests", tested.stdout)
             built = swift("build", folder)
             self.assertEqual(built.returncode, 0, built.stdout[-4000:])
-            copy_products(folder / ".build" / "debug", f"{folder.name}-worker", *([library] if library else []))
+            copy_products(folder / ".build" / "debug", f"{folder.name}-worker")
 
     def adapter_test(self, folder, tests, *arguments):
         """`porticoctl adapter test` of the package, whose program is left where its gateway.yaml looks for it."""

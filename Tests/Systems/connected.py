@@ -123,6 +123,20 @@ class ConnectedTest(unittest.TestCase):
             self.assertLess(time.monotonic(), end, self.control("writes", "list"))
             time.sleep(0.2)
 
+    def outlives_a_stop(self, count, field, changed, deleted):
+        """While the system is down its rows are read and changed; what was changed is there when it is up again."""
+        self.same()
+        self.down()
+        self.assertEqual(len(self.ours()), count)
+        self.write("PATCH", changed, {field: "While it was down"})
+        self.write("DELETE", deleted)
+        self.write("POST", fields={self.key: "later", field: "Later"})
+        self.assertEqual(self.ours()[changed][field], "While it was down")
+        self.up()
+        self.arrives(lambda rows: rows[changed][field] == "While it was down" and deleted not in rows and "later" in rows)
+        self.refresh()
+        self.same()
+
     def same(self, seconds=60):
         """Until both have the same rows, which a queued write takes a moment for."""
         end = time.monotonic() + seconds

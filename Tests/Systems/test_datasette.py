@@ -65,17 +65,7 @@ class Datasette(ConnectedTest):
         self.assertEqual(len(self.ours()), COUNT)
 
     def test_it_is_read_while_it_is_down_and_written_when_it_is_up_again(self):
-        self.same()
-        self.down()
-        self.assertEqual(len(self.ours()), COUNT)
-        self.write("PATCH", "i010", {"title": "While it was down"})
-        self.write("DELETE", "i011")
-        self.write("POST", fields={"code": "later", "title": "Later"})
-        self.assertEqual(self.ours()["i010"]["title"], "While it was down")
-        self.up()
-        self.arrives(lambda rows: rows["i010"]["title"] == "While it was down" and "i011" not in rows and "later" in rows)
-        self.refresh()
-        self.same()
+        self.outlives_a_stop(COUNT, "title", changed="i010", deleted="i011")
 
 
 if __name__ == "__main__":

@@ -79,17 +79,7 @@ class Django(ConnectedTest):
         self.assertEqual(len(self.ours()), COUNT)
 
     def test_it_is_read_while_it_is_down_and_written_when_it_is_up_again(self):
-        self.same()
-        self.down()
-        self.assertEqual(len(self.ours()), COUNT)
-        self.write("PATCH", "c010", {"name": "While it was down"})
-        self.write("DELETE", "c011")
-        self.write("POST", fields={"code": "later", "name": "Later"})
-        self.assertEqual(self.ours()["c010"]["name"], "While it was down")
-        self.up()
-        self.arrives(lambda rows: rows["c010"]["name"] == "While it was down" and "c011" not in rows and "later" in rows)
-        self.refresh()
-        self.same()
+        self.outlives_a_stop(COUNT, "name", changed="c010", deleted="c011")
 
 
 if __name__ == "__main__":

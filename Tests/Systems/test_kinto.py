@@ -81,17 +81,7 @@ class Kinto(ConnectedTest):
         self.assertEqual(len(self.ours()), COUNT)
 
     def test_it_is_read_while_it_is_down_and_written_when_it_is_up_again(self):
-        self.same()
-        self.down()
-        self.assertEqual(len(self.ours()), COUNT)
-        self.write("PATCH", "p10", {"name": "While it was down"})
-        self.write("DELETE", "p11")
-        self.write("POST", fields={"id": "later", "name": "Later"})
-        self.assertEqual(self.ours()["p10"]["name"], "While it was down")
-        self.up()
-        self.arrives(lambda rows: rows["p10"]["name"] == "While it was down" and "p11" not in rows and "later" in rows)
-        self.refresh()
-        self.same()
+        self.outlives_a_stop(COUNT, "name", changed="p10", deleted="p11")
 
 
 if __name__ == "__main__":

@@ -324,7 +324,8 @@ enum HostReference {
     ).namingFiles(from: .data)
 
     static let plugins = ConfigurationKey(
-        "plugins", .list(of: .mapping(pluginKeys)), default: "[]", "Adapters of other teams: libraries and programs.")
+        "plugins", .list(of: .mapping(pluginKeys)), default: "[]", "Adapters of other teams, each a program of its own."
+    )
 
     private static let identity = [
         ConfigurationKey(
