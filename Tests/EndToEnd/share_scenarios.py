@@ -299,7 +299,17 @@ class AsynchronousAnswers(Scenario):
             pass
 
     def ask(self):
-        return self.bob("GET", ODATA + "Schools?$top=1", Prefer="respond-async")
+        """Fetches what was promised: a caller who sends the next before has two under way."""
+        promised = self.bob("GET", ODATA + "Schools?$top=1", Prefer="respond-async")
+        if promised.status != 202:
+            return promised
+        address = urllib.parse.urlsplit(promised.headers["location"]).path
+        deadline = time.monotonic() + START_SECONDS
+        while (fetched := self.bob("GET", address)).status == 202:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{address} is not answered.")
+            time.sleep(0.05)
+        return fetched
 
 
 class LiveStreams(Scenario):
