@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 
 /// Ends a command with status 1 and this message on standard error.
@@ -16,16 +17,15 @@ enum FileFailure {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return systemReason }
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return systemReason }
-        return irregularity(status)
+        guard let file = OpenFile(descriptor: descriptor) else { return systemReason }
+        return irregularity(file)
     }
 
-    fileprivate static func irregularity(_ status: stat) -> String? {
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: nil
-        case S_IFDIR: "it is a directory"
-        default: "it is no regular file"
+    fileprivate static func irregularity(_ file: OpenFile) -> String? {
+        switch file.kind {
+        case .regular: nil
+        case .folder: "it is a directory"
+        case .other: "it is no regular file"
         }
     }
 
@@ -64,11 +64,10 @@ enum ConfigurationFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw CommandError(FileFailure.systemReason) }
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw CommandError(FileFailure.systemReason) }
-        if let reason = FileFailure.irregularity(status) { throw CommandError(reason) }
+        guard let file = OpenFile(descriptor: descriptor) else { throw CommandError(FileFailure.systemReason) }
+        if let reason = FileFailure.irregularity(file) { throw CommandError(reason) }
         // It may grow while it is read.
-        var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), longest) + 1)
+        var bytes = [UInt8](repeating: 0, count: min(file.size, longest) + 1)
         var count = 0
         while count < bytes.count {
             let read = bytes.withUnsafeMutableBytes {
