@@ -182,6 +182,15 @@ extension MirrorWrites {
 
     private func deliver(_ id: RecordID) async {
         let delivery = delivery
+        if delivery.namesOthers {
+            let found = await persistently {
+                try await self.store.withReadSnapshot { try delivery.waiting(id, in: $0) }
+            }
+            guard let found else { return }
+            if let write = found {
+                return await goOn(write, ended(id, .notMade), "a record that it names has no key yet")
+            }
+        }
         let found = await persistently {
             try await self.store.transact(weight: 1) { try delivery.begin(id, in: $0) }
         }

@@ -27,8 +27,8 @@ package struct WriteDelivery: Sendable {
 
     /// The id that the other system has given a record that it created; nil: the record's own.
     package func newID(in fields: WireDictionary, of write: PendingWrite) -> RecordID? {
-        let isNew = write.operation == .create || (write.operation == .replace && write.before == nil)
-        guard isNew, !isRow(fields, of: write.record), let key = fields[collection.entity.key.field.text] else {
+        guard write.isCreation, !isRow(fields, of: write.record), let key = fields[collection.entity.key.field.text]
+        else {
             return nil
         }
         return RecordID(key: key)
@@ -49,6 +49,25 @@ package struct WriteDelivery: Sendable {
         guard let write = try transaction.pendingWrite(id), write.state == .pending else { return nil }
         try transaction.setBegun(write, mayBeMade: !honoursKeys)
         return try transaction.pendingWrite(id)
+    }
+
+    /// Whether its records name others by declaration.
+    package var namesOthers: Bool { !collection.entity.references.isEmpty }
+
+    /// The write, where it names a record that is still to be created in the other system: that one may get another key, and
+    /// what is sent before would name what is not there.
+    package func waiting(_ id: RecordID, in snapshot: any StoreSnapshot) throws -> PendingWrite? {
+        guard let write = try snapshot.pendingWrite(id), write.state == .pending else { return nil }
+        for reference in collection.entity.references {
+            guard let named = write.fields[reference.field.text].flatMap({ RecordID(key: $0) }) else { continue }
+            let other = CollectionID(collection.id.adapter, reference.entity)
+            let earlier = try snapshot.pendingWrites(of: named, in: other)
+            let isUnmade = earlier.contains { other in
+                other.isCreation && other.state != .refused && other.id != id && other.position < write.position
+            }
+            if isUnmade { return write }
+        }
+        return nil
     }
 
     /// It was not made, and may be sent again. `detail` is for operators, `message` for the author.
@@ -253,4 +272,9 @@ extension PendingWrite {
             change.entity, change.id, change.operation, fields: change.fields, before: change.before,
             idempotencyKey: digest, mayRepeat: mayRepeat)
     }
+}
+
+extension PendingWrite {
+    /// Whether its record is not in the other system before it.
+    fileprivate var isCreation: Bool { operation == .create || (operation == .replace && before == nil) }
 }

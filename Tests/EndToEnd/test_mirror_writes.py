@@ -184,6 +184,23 @@ class Through(MirrorWriteTest):
         self.assertEqual(self.control("writes", "drop", identifier, "--yes")[0].returncode, 1)
         self.assertEqual(self.gateway.log().count("outcome of a write is unknown"), 1)
 
+    def test_a_value_that_the_system_answers_with_500_locks_the_record_until_an_operator_drops_the_write(self):
+        self.start("through", honours_keys=False)
+        self.upstream.plan = ["break"]
+        answer = self.change(100, "Ann")
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (504, "upstream.outcomeUnknown"))
+
+        def others():
+            return self.gateway.request(
+                "PATCH", f"{USERS}/100", body=json.dumps({"UserName": "Cyd"}).encode(), user="bob",
+                headers={"Content-Type": "application/json"}).status
+
+        self.assertEqual(others(), 409)
+        identifier = self.control("writes", "list", "--record", "100")[1]["writes"][0]["id"]
+        self.assertEqual(self.control("writes", "drop", identifier, "--yes")[0].returncode, 0)
+        self.assertEqual(others(), 200)
+        self.assertEqual(self.upstream.users[100], "Cyd")
+
     def test_a_deadline_in_the_middle_says_that_the_outcome_is_unknown(self):
         self.start("through")
         self.gateway.stop()

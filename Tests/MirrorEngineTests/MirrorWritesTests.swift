@@ -593,3 +593,54 @@ private final class WritesFixture: Sendable {
         }
     }
 }
+
+/// Records of one mirror that name new records of another one, whose keys the other system chooses.
+@Suite struct NamedRecordWritesTests {
+    private final class Pauses: Sendable {
+        let count = Mutex(0)
+    }
+
+    @Test func `a change that names a new record is sent when that has its key, and names it so`() async throws {
+        let clock = WritesFixture.Clock()
+        let store = MemoryStore(clock: clock)
+        let text = Shape.string(maximumLength: 40)
+        let orders = Entity("orders", summary: "", key: EntityKey("id"), fields: [Field("id", text)])
+        let lines = Entity(
+            "lines", summary: "", key: EntityKey("id"), fields: [Field("id", text), Field("order", text)],
+            parents: [ParentReference("order", in: "orders")])
+        let declaration = AdapterDeclaration(
+            name: "shop", title: "", summary: "", version: "1", access: .public, entities: [orders, lines],
+            mirrors: ["orders", "lines"].map { MirrorSource($0, of: "hr", writing: .queued) })
+        let collections = declaration.entities.map { CollectionDeclaration(adapter: "shop", entity: $0) }
+        try await store.install(collections + PendingWriteRecords.collections)
+        let records = AdapterRecords(
+            store: store, declaration: declaration, principal: Principal(kind: .user, id: "1", name: "alice"))
+        try await records.create(["id": "o"], in: "orders")
+        try await records.create(["id": "l", "order": "o"], in: "lines")
+        let (ordered, lined, pauses) = (Ledger(), Ledger(), Pauses())
+        ordered.plan(.choose)
+        func writes(_ index: Int, _ ledger: Ledger) -> MirrorWrites {
+            MirrorWrites(
+                declaration.mirrors[index], of: collections[index], among: declaration.entities, in: store,
+                clock: clock,
+                random: { 0.5 },
+                sleep: { pause in
+                    try Task.checkCancellation()
+                    await Task.yield()
+                    pauses.count.withLock { $0 += 1 }
+                    clock.advance(pause / .seconds(1))
+                }, log: .discarding, send: { try ledger.send($0) }, readBack: { ledger.read($0) })
+        }
+        let (orderWrites, lineWrites) = (writes(0, ordered), writes(1, lined))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await lineWrites.run() }
+            while pauses.count.withLock({ $0 }) < 3 { await Task.yield() }
+            #expect(lined.changes.isEmpty)
+            group.addTask { await orderWrites.run() }
+            while lined.changes.isEmpty { await Task.yield() }
+            group.cancelAll()
+        }
+        #expect(lined.changes.map { $0.fields["order"] } == ["new-o"])
+        #expect(try await store.record("l", in: collections[1].id, visible: nil)?["order"] == "new-o")
+    }
+}
