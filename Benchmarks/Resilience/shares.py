@@ -153,7 +153,8 @@ def share(folder, name, seconds):
 
 def trickle(folder, seconds):
     """A hundred bodies that come byte by byte behind 404, on a gateway with a hundred connections; twenty honest callers."""
-    gateway = Portico(folder, pathlib.Path(folder, "data"), "--set", "http.limits.connections=100")
+    gateway = Portico(folder, pathlib.Path(folder, "data"), "--set", "http.limits.connections=100",
+                      "--set", "http.limits.connectionsPerAddress=100")
     with gateway:
         port = int(gateway.base.rsplit(":", 1)[1])
         done, results = threading.Event(), []

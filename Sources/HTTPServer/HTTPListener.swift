@@ -22,6 +22,8 @@ package struct ServerConfiguration: Sendable {
     package var readRate: Int
     /// `http.limits.connections`: further connections are answered 503.
     package var connections: Int
+    /// `http.limits.connectionsPerAddress`: of one address, but for trusted proxies; 0: half of ``connections``.
+    package var connectionsPerAddress = 0
     /// `http.limits.fields` and `http.limits.head`
     package var head: HeadLimits
     /// `http.limits.uri`
@@ -298,26 +300,69 @@ final class ConnectionPermits: Sendable {
     /// Connections above the limit that live for one answer.
     static let reserve = 64
 
-    private let limit: Atomic<Int>
-    private let open = Atomic<Int>(0)
+    private struct State {
+        var limit: Int
+        /// Of one address.
+        var share: Int
+        var open = 0
+        /// By the network that counts as one client.
+        var ofClients: [String: Int] = [:]
 
-    init(limit: Int) {
-        self.limit = Atomic(limit)
+        init(_ configuration: ServerConfiguration) {
+            limit = configuration.connections
+            let share = configuration.connectionsPerAddress
+            self.share = share > 0 ? share : (limit + 1) / 2
+        }
+    }
+
+    private let state: Mutex<State>
+
+    init(_ configuration: ServerConfiguration) {
+        state = Mutex(State(configuration))
     }
 
     /// Connections that are open.
-    var count: Int { open.load(ordering: .relaxed) }
+    var count: Int { state.withLock { $0.open } }
 
     /// Connections that are open already stay, though they are more.
-    func change(limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+    func change(_ configuration: ServerConfiguration) {
+        state.withLock { state in
+            var changed = State(configuration)
+            (changed.open, changed.ofClients) = (state.open, state.ofClients)
+            state = changed
+        }
+    }
 
-    /// Given back when the channel closes.
-    func take(for channel: any Channel) -> Permit {
-        let count = open.wrappingAdd(1, ordering: .relaxed).newValue
-        channel.closeFuture.whenComplete { _ in self.open.wrappingSubtract(1, ordering: .relaxed) }
-        let limit = limit.load(ordering: .relaxed)
-        guard count > limit else { return .regular }
-        guard count <= limit + Self.reserve else { return .none }
-        return .rejected(PorticoError(.overloaded, "Too many connections are open.", retryAfter: 1))
+    /// Given back when the channel closes. `client`: whose share it takes; nil: no share.
+    func take(for channel: any Channel, of client: String?) -> Permit {
+        // Behind it, so that a channel that is closed already gives back what it has taken.
+        defer { channel.closeFuture.whenComplete { _ in self.giveBack(of: client) } }
+        return state.withLock { state in
+            state.open += 1
+            if let client, case let own = state.ofClients[client, default: 0] + 1 {
+                state.ofClients[client] = own
+                // Refusals are no way around the share: together they leave room for others.
+                let refused = min(Self.reserve, max(state.limit - state.share, 0) / 2)
+                if own > state.share, state.open <= state.limit {
+                    guard own <= state.share + refused else { return .none }
+                    return Self.rejected("Too many connections of your address are open.")
+                }
+            }
+            guard state.open > state.limit else { return .regular }
+            guard state.open <= state.limit + Self.reserve else { return .none }
+            return Self.rejected("Too many connections are open.")
+        }
+    }
+
+    private static func rejected(_ reason: String) -> Permit {
+        .rejected(PorticoError(.overloaded, reason, retryAfter: 1))
+    }
+
+    private func giveBack(of client: String?) {
+        state.withLock { state in
+            state.open -= 1
+            guard let client, let own = state.ofClients[client] else { return }
+            state.ofClients[client] = own > 1 ? own - 1 : nil
+        }
     }
 }

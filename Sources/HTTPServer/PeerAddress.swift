@@ -23,6 +23,15 @@ package struct PeerAddress: Sendable {
             address: text, isProxy: !proxies.isEmpty && isProxy(text), certificate: certificate)
     }
 
+    /// Whose connection it is, to count those of each; nil for a trusted proxy's, which brings many clients, and for those
+    /// without an address.
+    func client(of channel: any Channel) -> String? {
+        guard let text = channel.remoteAddress?.ipAddress, let address = IPAddress(text), !isProxy(text) else {
+            return nil
+        }
+        return address.clientNetwork
+    }
+
     package func peer(_ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
         guard connection.isProxy else { return connection.address }
         return forwarded(headers) ?? connection.address

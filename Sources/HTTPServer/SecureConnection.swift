@@ -16,7 +16,7 @@ final class ServerContext: Sendable {
         self.configuration = configuration
         self.responder = responder
         dates = DateHeader()
-        permits = ConnectionPermits(limit: configuration.connections)
+        permits = ConnectionPermits(configuration)
     }
 
     private init(_ configuration: ServerConfiguration, successorOf old: ServerContext) {
@@ -26,7 +26,7 @@ final class ServerContext: Sendable {
 
     /// The same server with another configuration.
     func reconfigured(_ configuration: ServerConfiguration) -> ServerContext {
-        permits.change(limit: configuration.connections)
+        permits.change(configuration)
         return ServerContext(configuration, successorOf: self)
     }
 
@@ -44,7 +44,7 @@ final class ServerContext: Sendable {
 extension ServerContext {
     /// On the channel's event loop.
     func setUp(_ channel: any Channel) throws {
-        let permit = permits.take(for: channel)
+        let permit = permits.take(for: channel, of: configuration.peers.client(of: channel))
         if case .none = permit { channel.close(promise: nil) }
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandlers([

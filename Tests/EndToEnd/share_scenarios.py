@@ -19,34 +19,12 @@ import urllib.parse
 from harness import START_SECONDS, Answer, Gateway
 from hostile_upstream import MirroredSystem
 from ledger_upstream import LedgerUpstream
+from long_queries import ENDLESS, LONG, SEARCHES, escaped
 from server_sent_events import Stream
 from sync_device import Device
 from test_mirror_writes import CONFIGURATION, USERS, WRITES
 
 ODATA = "/odata/v4/admissions/"
-SEARCHES = (
-    "--set", "adapters.odata.services.admissions.samples=1500",
-    "--set", "adapters.odata.services.admissions.pageSize=10000",
-    "--set", "store.longReads=2",
-    # A busy machine ends a short search within it.
-    "--set", "store.longReadTurn=3s",
-    "--set", "store.streams=3",
-    # So that no search ends by itself.
-    "--set", "http.deadlines.request=600s",
-    "--set", "http.deadlines.stop=2s",
-)
-
-
-def escaped(text):
-    return urllib.parse.quote(text, safe="/?$&=(),;:@!*'")
-
-
-# No row is found however long it goes on.
-ENDLESS = ODATA + escaped(
-    "Students?$filter=contains(FirstName,'q-q') or School/Students/any(a:a/School/Students/any(b:b/School/Students/any("
-    "c:c/School/Students/any(d:contains(concat(a/LastName,d/LastName),'q-q')))))")
-# Some millions of steps: beyond what a connection for quick reads does, and soon over.
-LONG = ODATA + escaped("Students/$count?$filter=School/Students/any(b:contains(concat(LastName,b/LastName),'q-q'))")
 # Some megabytes.
 LARGE = ODATA + escaped("Students?$expand=Visits,School($expand=Students($top=8))")
 
@@ -122,6 +100,29 @@ class Scenario:
         while not condition():
             assert time.monotonic() < end, f"{what} never happens"
             time.sleep(0.02)
+
+
+class Connections(Scenario):
+    """Quiet connections of one address: a hundred do not take the hundred that there are. He comes from another address."""
+
+    settings = ("--set", "http.limits.connections=100")
+
+    def take(self):
+        self.connections += [self.gateway.connect() for _ in range(60)]
+        first = http.client.HTTPConnection("127.0.0.1", self.gateway.port, timeout=60)
+        first.request("GET", "/auth/me")
+        assert first.getresponse().status == 503
+        first.close()
+        self.connections += [self.gateway.connect() for _ in range(60)]
+
+    def ask(self):
+        other = http.client.HTTPConnection(
+            "127.0.0.1", self.gateway.port, timeout=60, source_address=("127.0.0.2", 0))
+        other.request("GET", "/auth/me", headers={"Authorization": f"Bearer {self.tokens['bob']}"})
+        received = other.getresponse()
+        answer = Answer(received.status, dict(received.getheaders()), received.read())
+        other.close()
+        return answer
 
 
 class RequestsUnderWay(Scenario):
@@ -274,10 +275,10 @@ class LongReads(Scenario):
 
     def take(self):
         used = self.gateway.processor_seconds()
-        self.gateway.wait_until_it_works(used, *self.begin(30, "GET", ENDLESS))
+        self.gateway.wait_until_it_works(used, *self.begin(30, "GET", ODATA + ENDLESS))
 
     def ask(self):
-        return self.bob("GET", LONG)
+        return self.bob("GET", ODATA + LONG)
 
 
 class LongAnswers(Scenario):
@@ -295,7 +296,7 @@ class AsynchronousAnswers(Scenario):
     settings = (*SEARCHES, "--set", "adapters.odata.limits.asyncRunning=10")
 
     def take(self):
-        while self.alice("GET", ENDLESS, Prefer="respond-async").status == 202:
+        while self.alice("GET", ODATA + ENDLESS, Prefer="respond-async").status == 202:
             pass
 
     def ask(self):

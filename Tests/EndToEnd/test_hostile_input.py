@@ -201,7 +201,9 @@ class HostileBodies(GatewayTest):
         self.assertRegex(received[:20], rb"^HTTP/1.1 408 ")
 
     def test_the_rest_of_refused_bodies_that_trickle_holds_no_connection(self):
-        gateway = Gateway("--set", "http.limits.connections=10", "--set", "http.deadlines.head=3s")
+        gateway = Gateway(
+            "--set", "http.limits.connections=10", "--set", "http.limits.connectionsPerAddress=10",
+            "--set", "http.deadlines.head=3s")
         self.addCleanup(gateway.remove)
         requests = {"404": "POST /nothing", "405": "DELETE /health/live", "401": "POST /sync/v1/pull"}
         held = []

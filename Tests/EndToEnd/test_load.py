@@ -27,7 +27,7 @@ def read_all(connection):
 
 
 class Connections(GatewayTest):
-    settings = ("--set", "http.limits.connections=20")
+    settings = ("--set", "http.limits.connections=20", "--set", "http.limits.connectionsPerAddress=20")
 
     def test_a_connection_beyond_the_limit_gets_503_and_health_answers(self):
         held = [self.gateway.connect() for _ in range(20)]

@@ -9,35 +9,13 @@ import unittest
 import urllib.parse
 
 from harness import START_SECONDS, GatewayTest
+from long_queries import ENDLESS, LONG, SEARCHES, escaped
 
 V4 = "/odata/v4/admissions/"
-SETTINGS = (
-    "--set", "adapters.odata.services.admissions.samples=1500",
-    "--set", "adapters.odata.services.admissions.pageSize=10000",
-    "--set", "store.longReads=2",
-    # A busy machine ends a short search within it.
-    "--set", "store.longReadTurn=3s",
-    "--set", "store.streams=3",
-    # So that no search ends by itself.
-    "--set", "http.deadlines.request=600s",
-    "--set", "http.deadlines.stop=2s",
-)
-
-
-def escaped(text):
-    return urllib.parse.quote(text, safe="/?$&=(),;:@!*'")
-
-
-# No row is found however long it goes on.
-ENDLESS = escaped(
-    "Students?$filter=contains(FirstName,'q-q') or School/Students/any(a:a/School/Students/any(b:b/School/Students/any("
-    "c:c/School/Students/any(d:contains(concat(a/LastName,d/LastName),'q-q')))))")
-# Some millions of steps: beyond what a connection for quick reads does, and soon over.
-LONG = escaped("Students/$count?$filter=School/Students/any(b:contains(concat(LastName,b/LastName),'q-q'))")
 
 
 class SignedIn(GatewayTest):
-    settings = SETTINGS
+    settings = SEARCHES
 
     @classmethod
     def setUpClass(cls):
@@ -154,7 +132,7 @@ class Later(Fetching):
     """Answers that are fetched later lie in files, in bounds."""
 
     settings = (
-        *SETTINGS,
+        *SEARCHES,
         "--set", "adapters.odata.limits.asyncAnswerBytes=700000",
         "--set", "adapters.odata.limits.asyncCallerBytes=1500000",
         "--set", "adapters.odata.limits.asyncBytes=2500000",
@@ -214,7 +192,7 @@ class InTime(Fetching):
     """They are made and kept for a time."""
 
     settings = (
-        *SETTINGS,
+        *SEARCHES,
         "--set", "adapters.odata.limits.asyncSeconds=3",
         "--set", "adapters.odata.limits.asyncKeptSeconds=4",
     )
@@ -237,7 +215,7 @@ class InTime(Fetching):
 
 
 class Stopped(GatewayTest):
-    settings = SETTINGS
+    settings = SEARCHES
 
     def test_a_start_removes_what_another_process_left(self):
         scratch = self.gateway.data / "scratch"

@@ -136,7 +136,7 @@ import X509
     }
 
     @Test func `permits are given up to the limit, then for one refusal, then no more, and come back`() throws {
-        let permits = ConnectionPermits(limit: 2)
+        let permits = ConnectionPermits(Self.limits(2))
         var taken: [String] = []
         var channels: [EmbeddedConnection] = []
         for _ in 0..<(2 + ConnectionPermits.reserve + 1) {
@@ -148,6 +148,38 @@ import X509
             taken == ["regular", "regular"] + Array(repeating: "rejected", count: ConnectionPermits.reserve) + ["none"])
         for channel in channels { try channel.end() }
         #expect(EmbeddedConnection().permit(of: permits) == "regular")
+    }
+
+    private static func limits(_ connections: Int, ofOneAddress share: Int = 0) -> ServerConfiguration {
+        var configuration = ServerConfiguration(
+            address: .tcp(host: "127.0.0.1", port: 0), certificate: nil, idle: .seconds(1), write: .seconds(1),
+            writeRate: 1, readRate: 1, connections: connections, head: HeadLimits(fields: 20, bytes: 4_000),
+            target: 500,
+            chunk: 1_000, peers: PeerAddress(proxies: []))
+        configuration.connectionsPerAddress = share
+        return configuration
+    }
+
+    @Test func `one address takes half of all connections, with its refusals three quarters, and others the rest`()
+        throws
+    {
+        let permits = ConnectionPermits(Self.limits(100))
+        var channels: [EmbeddedConnection] = []
+        func taken(_ count: Int, as client: String?) -> [String: Int] {
+            (0..<count).reduce(into: [:]) { counts, _ in
+                channels.append(EmbeddedConnection())
+                counts[channels[channels.endIndex - 1].permit(of: permits, as: client), default: 0] += 1
+            }
+        }
+        #expect(taken(75, as: "192.0.2.1") == ["regular": 50, "rejected": 25])
+        #expect(taken(20, as: "192.0.2.2") == ["regular": 20])
+        // A trusted proxy brings many clients.
+        #expect(taken(5, as: nil) == ["regular": 5])
+        #expect(taken(1, as: "192.0.2.2") == ["rejected": 1])
+        for channel in channels { try channel.end() }
+        #expect(permits.count == 0)
+        permits.change(Self.limits(100, ofOneAddress: 3))
+        #expect(taken(4, as: "192.0.2.1") == ["regular": 3, "rejected": 1])
     }
 
     @Test func `under load, a connection's last request is refused unread, and one that stays is served`() async throws

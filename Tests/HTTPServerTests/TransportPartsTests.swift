@@ -12,8 +12,8 @@ import Testing
 final class EmbeddedConnection {
     private let channel = EmbeddedChannel()
 
-    func permit(of permits: ConnectionPermits) -> String {
-        switch permits.take(for: channel) {
+    func permit(of permits: ConnectionPermits, as client: String? = nil) -> String {
+        switch permits.take(for: channel, of: client) {
         case .regular: "regular"
         case .rejected: "rejected"
         case .none: "none"

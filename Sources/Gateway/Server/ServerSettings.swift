@@ -25,6 +25,8 @@ public struct ServerSettings: Sendable {
     public var trustedProxies: [AddressRange] = []
     /// `http.limits.connections`: further connections are answered 503.
     public var connections = 20_000
+    /// `http.limits.connectionsPerAddress`: of one address; 0: half of all.
+    public var connectionsPerAddress = 0
     /// Whether a stop closes connections at once on which nothing is asked.
     public var closesIdleAtOnce = false
     /// Whether the steps of every request are wanted in its ``AccessRecord``, not of slow ones alone.
@@ -42,6 +44,7 @@ public struct ServerSettings: Sendable {
             readRate: readRate, connections: connections, head: HeadLimits(fields: limits.fields, bytes: limits.head),
             target: limits.uri, chunk: limits.chunk,
             peers: PeerAddress(proxies: trustedProxies, isSecure: certificate != nil))
+        configuration.connectionsPerAddress = connectionsPerAddress
         configuration.halfClosed = halfClosed
         configuration.closesIdleAtOnce = closesIdleAtOnce
         return configuration

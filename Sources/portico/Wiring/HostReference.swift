@@ -138,6 +138,10 @@ enum HostReference {
             "http.limits.connections", .integer(1...1_000_000), default: "20000",
             "Open connections; more are answered 503."),
         ConfigurationKey(
+            "http.limits.connectionsPerAddress", .integer(0...1_000_000), default: "0",
+            "Open connections of one address (a /64 in IPv6) that is no trusted proxy; more are answered 503. 0: half of all."
+        ),
+        ConfigurationKey(
             "http.limits.writeRate", .size, default: "1KiB", "Bytes a second that a caller takes of an answer at least."
         ),
         ConfigurationKey(

@@ -224,6 +224,7 @@ extension HostSettings {
 /// What the listener is configured with beyond its address.
 struct ListenerSettings {
     private let connections: Int
+    private let connectionsPerAddress: Int
     private let writeDeadline: Duration
     private let halfClosed: Duration
     private let writeRate: Int
@@ -237,6 +238,7 @@ struct ListenerSettings {
     /// Throws ``CommandError`` where the certificate cannot be used.
     init(_ values: SettingValues, directory: URL) throws {
         connections = values.integer("http.limits.connections")
+        connectionsPerAddress = values.integer("http.limits.connectionsPerAddress")
         writeDeadline = values.duration("http.deadlines.write")
         halfClosed = values.duration("http.deadlines.halfClosed")
         writeRate = values.size("http.limits.writeRate")
@@ -275,6 +277,7 @@ struct ListenerSettings {
 
     func apply(to settings: inout ServerSettings) {
         settings.connections = connections
+        settings.connectionsPerAddress = connectionsPerAddress
         settings.write = writeDeadline
         settings.halfClosed = halfClosed
         settings.writeRate = writeRate
