@@ -88,3 +88,56 @@ import Testing
         #expect(!files.isReadable(codeFolder: "\(root)/etc/.portico/workers"))
     }
 }
+
+/// What adapters' options and connection files name.
+@Suite struct FilesOfAdaptersTests {
+    private func named(_ text: String, _ reference: ConfigurationReference) throws -> Set<String> {
+        let found = NamedPath.all(
+            in: try YAMLDocument.read(text, file: "c.yaml"), reference: reference,
+            secrets: SecretSource(environment: [:]) { _ in "" })
+        return Set(found.map(\.path)).subtracting(["c.yaml"])
+    }
+
+    @Test func `files that options of adapters name are closed to programs`() throws {
+        let reference = HostReference.reference(for: AdapterCatalogue.builtIn.map { ConfigurableAdapter($0) })
+        let text = """
+            adapters:
+              odata: { services: { shop: { model: m.xml, seed: s.json, sapName: NO_FILE } } }
+              odata-reference: { seed: r.json }
+              employees: { wsdl: w.xml }
+            """
+        #expect(try named(text, reference) == ["m.xml", "s.json", "r.json", "w.xml"])
+    }
+
+    @Test func `files that a connection file names are closed, from its own folder on`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "connection-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let text = """
+            title: People
+            summary: Who works where.
+            entities:
+              staff:
+                summary: Staff.
+                file: staff.csv
+                key: id
+                fields: { id: { type: string, maximumLength: 40 } }
+              others:
+                summary: Others.
+                file: /srv/others.csv
+                key: id
+                fields: { id: { type: string, maximumLength: 40 } }
+            """
+        try text.write(toFile: "\(folder)/people.yaml", atomically: true, encoding: .utf8)
+        let root = try YAMLDocument.read("adapters: { people: { connect: \(folder)/people.yaml } }", file: "c.yaml")
+        let adapter = try #require(
+            try ConnectionPlan(root, overrides: [], directory: "/etc/portico").adapters(besides: []).first)
+        let connect = "adapters: { people: { connect: people.yaml } }"
+        #expect(try named(connect, HostReference.reference(for: [adapter])) == ["people.yaml"])
+        #expect(
+            Set(adapter.namedByConnection) == [
+                NamedPath(key: "adapters.people.connect", path: "\(folder)/staff.csv", from: .workingDirectory),
+                NamedPath(key: "adapters.people.connect", path: "/srv/others.csv", from: .workingDirectory),
+            ])
+    }
+}

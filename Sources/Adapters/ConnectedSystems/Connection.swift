@@ -11,6 +11,10 @@ public struct Connection: Sendable {
     public let upstream: (name: UpstreamName, location: ConfigurationLocation)?
     /// Who may read and write, where the configuration does not say.
     public let access: AccessRights
+    /// Paths of files with rows, absolute or from the connection file's folder on.
+    public var files: [String] {
+        entities.compactMap { if case .file(let path) = $0.source { path } else { nil } }
+    }
     let headers: [(name: String, value: String)]
     let entities: [ConnectedEntity]
     let operations: [ConnectedOperation]

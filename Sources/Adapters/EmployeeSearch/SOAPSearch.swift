@@ -9,7 +9,7 @@ import WireFormats
 struct SOAPSearch: Sendable {
     static let options = [
         ConfigurationOption(
-            "wsdl", .string,
+            "wsdl", .file,
             summary: "`protocol: soap`: the WSDL's file, relative to this file. `porticoctl soap fetch` writes it."),
         ConfigurationOption(
             "operation", .string, defaultValue: .string(EmployeeOperations.searchName.text),

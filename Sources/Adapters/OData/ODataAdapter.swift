@@ -143,7 +143,7 @@ public enum ODataModule: AdapterModule {
     public static let options =
         [
             ConfigurationOption(
-                "services.*.model", .string,
+                "services.*.model", .file,
                 summary: "The CSDL document, beside the configuration: XML of 4.0 or 4.01, JSON, or EDMX of version 2."),
             ConfigurationOption(
                 "services.*.sapName", .string,
@@ -159,7 +159,7 @@ public enum ODataModule: AdapterModule {
                 "services.*.pageSize", .integer(IntegerRange(1...10_000)),
                 summary: "Entities of one answer; the next ones are linked. 100 by default."),
             ConfigurationOption(
-                "services.*.seed", .string,
+                "services.*.seed", .file,
                 summary: "A JSON document with rows for sets by name, loaded when the service has none."),
             ConfigurationOption(
                 "services.*.samples", .integer(IntegerRange(0...1_000_000)),

@@ -161,7 +161,7 @@ public enum ODataReferenceModule: AdapterModule {
 
     public static let options = [
         ConfigurationOption(
-            "seed", .string, summary: "The service's seed, a JSON document: `ResetAllPrices` takes the prices from it.")
+            "seed", .file, summary: "The service's seed, a JSON document: `ResetAllPrices` takes the prices from it.")
     ]
 
     public static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {

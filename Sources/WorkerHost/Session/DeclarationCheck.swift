@@ -115,6 +115,7 @@ extension DeclarationCheck {
             case .duration: value.doubleValue.map { $0 > 0 && $0 <= Self.longest / .seconds(1) } ?? false
             case .size: value.int64Value.map { $0 >= 0 } ?? false
             case .textLists: value.arrayValue != nil
+            case .file: value.stringValue != nil
             case .secret, .upstream: false
             }
         try require(isFitting, "the default of \(what) is not a value of its kind")

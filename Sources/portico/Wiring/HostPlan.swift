@@ -84,11 +84,16 @@ struct HostPlan {
         let store = try ResolvedConfiguration(
             of: HostReference.storePath, variable: "PORTICO_STORE_PATH", root, environment: environment,
             overrides: overrides, secrets: secrets)
+        // Programs are asked what they are before their own keys are known, and are to read nothing that others name.
+        let builtIn = AdapterCatalogue.builtIn.map { ConfigurableAdapter($0) }
+        let connected =
+            (try? ConnectionPlan(root, overrides: overrides, directory: directory).adapters(
+                besides: Set(builtIn.map(\.name)))) ?? []
         let files = GatewayFiles(
             data: data, directory: directory, store: store["store.path"]?.text ?? "",
             named: NamedPath.all(
-                in: root, reference: HostReference.reference(for: []), environment: environment, overrides: overrides,
-                secrets: secrets))
+                in: root, reference: HostReference.reference(for: builtIn + connected), environment: environment,
+                overrides: overrides, secrets: secrets) + connected.flatMap(\.namedByConnection))
         let packages =
             try installed
             ?? InstalledReleases(
@@ -166,7 +171,8 @@ struct HostPlan {
         // Now that all keys are known.
         let files = files.naming(
             NamedPath.all(
-                in: root, reference: reference, environment: environment, overrides: overrides, secrets: secrets))
+                in: root, reference: reference, environment: environment, overrides: overrides, secrets: secrets)
+                + modules.flatMap(\.namedByConnection))
         remarks = modules.flatMap { $0.connection?.remarks.map(\.description) ?? [] }
         warnings =
             resolved.warnings.map(\.description)
@@ -522,7 +528,7 @@ extension ConfigurationOption {
         case .secret: .secret(allowsPlain: false)
         case .duration: .duration
         case .size: .size
-        case .upstream: .text
+        case .upstream, .file: .text
         case .textLists: .list(of: .oneOrMore(.text))
         case .value(let shape): Self.kind(of: shape)
         }
@@ -611,6 +617,8 @@ struct ConfigurableAdapter {
     let connection: Connection?
     /// The file itself.
     let connectionText: String?
+    /// From which the paths in it are meant; empty for code.
+    private let connectionFolder: String
     /// Of one that runs as a worker.
     let workerLog: WorkerLog?
     /// Of one that is a program.
@@ -619,6 +627,15 @@ struct ConfigurableAdapter {
     let described: DescribedWorker?
     /// Why its program is left out; nil: it is not, or there is none.
     let absence: String?
+
+    /// The files that a connection file names, closed to programs as it is itself.
+    var namedByConnection: [NamedPath] {
+        (connection?.files ?? []).map { file in
+            NamedPath(
+                key: "adapters.\(name).\(Self.connect.path)",
+                path: file.hasPrefix("/") ? file : "\(connectionFolder)/\(file)", from: .workingDirectory)
+        }
+    }
 
     /// The system that a connection file names, and where it does.
     var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }
@@ -629,7 +646,7 @@ struct ConfigurableAdapter {
         declare = { configuration, _ in try module.declare(configuration) }
         make = { configuration, _ in try module.make(configuration) }
         (connection, connectionText, workerLog, program, absence) = (nil, nil, nil, nil, nil)
-        described = nil
+        (described, connectionFolder) = (nil, "")
     }
 
     /// One whose program is left out: what it declared last, and what stands for it. Its options are not known. `reason`: of one
@@ -644,6 +661,7 @@ struct ConfigurableAdapter {
         make = { _, _ in adapter }
         (connection, connectionText, workerLog, described) = (nil, nil, nil, nil)
         (self.program, absence) = (program, program.absence ?? reason)
+        connectionFolder = ""
     }
 
     init(_ worker: WorkerPlugin, program: AdapterProgram) {
@@ -654,17 +672,16 @@ struct ConfigurableAdapter {
         make = { worker.adapter(try described.description(with: $0, $1), $0, $1, log: log) }
         (connection, connectionText, absence) = (nil, nil, nil)
         (self.program, self.described) = (program, described)
-        workerLog = log
+        (workerLog, connectionFolder) = (log, "")
     }
 
     fileprivate init(_ name: AdapterName, _ connection: Connection, text: String, path: String) {
         self.name = name
         options = [Self.connect]
         declare = { _, _ in connection.declaration(named: name) }
-        make = { _, _ in
-            ConnectedAdapter(connection, directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
-        }
-        self.connection = connection
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        make = { _, _ in ConnectedAdapter(connection, directory: folder) }
+        (self.connection, connectionFolder) = (connection, folder)
         connectionText = text
         (workerLog, program, described, absence) = (nil, nil, nil, nil)
     }
@@ -674,7 +691,7 @@ struct ConfigurableAdapter {
 
     /// Of every name, for the reference.
     static let connect = ConfigurationOption(
-        "connect", .string,
+        "connect", .file,
         summary:
             "A connection file (docs/connect.md), relative to this one: the adapter is made of it, whatever its name.")
 }

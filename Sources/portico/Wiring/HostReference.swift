@@ -385,7 +385,7 @@ enum HostReference {
     static let connected = ConfigurationKey(
         "adapters.*.\(ConfigurableAdapter.connect.path)", ConfigurableAdapter.connect.kind,
         ConfigurableAdapter.connect.summary
-    ).reloading
+    ).namingFiles(from: .configuration).reloading
 
     /// The feeds' adapter decides by it itself, with the accesses of single feeds.
     private static func access(_ name: AdapterName) -> [ConfigurationKey] {
@@ -405,8 +405,9 @@ enum HostReference {
         return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.").reloading]
             + access(name) + (module.program == nil ? [] : WorkerSettings.keys(of: name.text))
             + module.options.map {
-                let key = ConfigurationKey(
+                let text = ConfigurationKey(
                     "adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)
+                let key = $0.valueKind == .file ? text.namingFiles(from: .configuration) : text
                 return AdapterCatalogue.reloads($0, of: module.name) ? key.reloading : key
             }
     }

@@ -67,6 +67,7 @@ struct DeclarationProblems {
         case .size:
             return DefaultProblem.of(
                 option.defaultValue, .integer(IntegerRange(0...Int64.max)), "the option \(option.path)")
+        case .file: return DefaultProblem.of(option.defaultValue, .string, "the option \(option.path)")
         case .upstream:
             return option.defaultValue == nil ? [] : ["the option \(option.path) is an upstream with a default"]
         case .secret: return option.defaultValue == nil ? [] : ["the option \(option.path) is a secret with a default"]

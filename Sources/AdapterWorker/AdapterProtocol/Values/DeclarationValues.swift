@@ -602,6 +602,8 @@ extension ConfigurationOption.ValueKind: MessageValue {
         case .size: "size"
         case .upstream: "upstream"
         case .textLists: "textLists"
+        // The gateway reads no file of a program's.
+        case .file: Self.value(.string).message
         }
     }
 
