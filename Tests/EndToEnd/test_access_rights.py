@@ -224,7 +224,12 @@ class Tables(unittest.TestCase):
         for gateway, may in ((demo, True), (default, False)):
             metadata = gateway.get("/odata/v4/admissions/$metadata", "application/xml", user="alice").text()
             self.assertEqual("Capabilities.V1.InsertRestrictions" in metadata, not may)
-        for gateway, words in ((demo, ["Written by admin.", "Written by those whom a record is for."]), (default, ["Only read."])):
+            metadata = gateway.get("/odata/v2/admissions/$metadata", "application/xml", user="alice").text()
+            for word in ("creatable", "updatable", "deletable"):
+                self.assertEqual(f'sap:{word}="false"' in metadata, not may, word)
+        owned = "Written by everyone who is signed in, of the records whose owner they are and whose members names them."
+        for gateway, words in (
+                (demo, ["Written by accounts with the role admin.", owned]), (default, ["Written by nobody."])):
             page = gateway.get("/", "text/html").text()
             for sentence in words:
                 self.assertIn(sentence, page)

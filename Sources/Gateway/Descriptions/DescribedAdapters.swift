@@ -70,6 +70,12 @@ enum AccessWords {
         return "\(callers(access)), of the records \(rows)."
     }
 
+    /// The same within a sentence that it ends, without marks.
+    static func phrase(_ effect: Effect, _ entity: Entity, _ served: ServedAdapter) -> String {
+        let words = sentence(effect, entity, served).replacing("`", with: "")
+        return words.prefix(1).lowercased() + words.dropFirst()
+    }
+
     private static func callers(_ access: Access) -> String {
         switch access {
         case .public: "Everyone"

@@ -76,26 +76,11 @@ struct FrontPageEndpoint: Endpoint {
             items.append(
                 .element(
                     "li", .link(path, entity.name.text),
-                    .text(" — \(entity.summary) \(served.declaration.writersSentence(of: entity))")))
+                    .text(" — \(entity.summary) Written by \(AccessWords.phrase(.writes, entity, served))")))
         }
         return .element(
             "section", .element("h2", .text(served.declaration.title)),
             .element("p", .text(served.declaration.summary)),
             .element("ul", items))
-    }
-}
-
-extension AdapterDeclaration {
-    /// Who may write an entity's records, for people.
-    func writersSentence(of entity: Entity) -> String {
-        let writers = entity.rows.write == .nobody ? .nobody : writers(of: entity)
-        switch writers {
-        case .public: return "Written by everybody."
-        case .login where entity.rows.write.bindsRowsToCallers: return "Written by those whom a record is for."
-        case .login: return "Written by everybody who is signed in."
-        case .roles(let roles) where !roles.isEmpty:
-            return "Written by \(roles.sorted().map(\.text).joined(separator: ", "))."
-        case .nobody, .roles: return "Only read."
-        }
     }
 }

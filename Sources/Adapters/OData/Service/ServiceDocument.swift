@@ -25,7 +25,7 @@ struct ServiceDocuments: Sendable {
             documents[version] = (Array(adapted.xmlText.utf8), (try? JSONFormat().write(adapted.jsonValue)) ?? [])
         }
         self.documents = documents
-        version2 = model.version2Document
+        version2 = model.version2Document(closed: closed)
     }
 
     /// `$schemaversion` names this model, or any. Throws `record.notFound` for another (Protocol 4.01, section 11.2.12).

@@ -11,7 +11,10 @@ extension EntityDataModel {
     /// The model as an EDMX document of version 1.0, which is what version 2's `$metadata` is: from a model of any
     /// version. What version 2 has no word for is written as the nearest it has (``Version2Shape``) or left out: singletons,
     /// operations bound to entities, overloads but the first, streams of a property.
-    public var version2Document: [UInt8] {
+    public var version2Document: [UInt8] { version2Document(closed: []) }
+
+    /// `closed`: the sets that no caller may write, whatever the model says of them.
+    public func version2Document(closed: Set<String>) -> [UInt8] {
         let associations = Version2Associations(self)
         var output = XMLOutput(capacity: 32_768)
         output.begin(
@@ -22,7 +25,8 @@ extension EntityDataModel {
             ])
         output.begin("edmx:DataServices", [("m:DataServiceVersion", "2.0")])
         for namespace in namespaces {
-            Version2SchemaWriter(model: self, associations: associations, namespace: namespace).write(to: &output)
+            Version2SchemaWriter(model: self, associations: associations, namespace: namespace, closed: closed)
+                .write(to: &output)
         }
         output.end()
         output.end()
@@ -43,6 +47,7 @@ struct Version2SchemaWriter {
     let model: EntityDataModel
     let associations: Version2Associations
     let namespace: String
+    let closed: Set<String>
 
     func write(to output: inout XMLOutput) {
         output.begin(
@@ -59,7 +64,7 @@ struct Version2SchemaWriter {
             association.write(to: &output)
         }
         if model.container.name.namespace == namespace {
-            Version2ContainerWriter(model: model, associations: associations).write(to: &output)
+            Version2ContainerWriter(model: model, associations: associations, closed: closed).write(to: &output)
         }
         output.end()
     }
@@ -170,6 +175,7 @@ extension Annotations {
 struct Version2ContainerWriter {
     let model: EntityDataModel
     let associations: Version2Associations
+    let closed: Set<String>
     private var container: EntityContainer { model.container }
 
     func write(to output: inout XMLOutput) {
@@ -187,7 +193,7 @@ struct Version2ContainerWriter {
             ("sap:creatable", CoreTerm.insertRestrictions, "Insertable"),
             ("sap:updatable", CoreTerm.updateRestrictions, "Updatable"),
             ("sap:deletable", CoreTerm.deleteRestrictions, "Deletable"),
-        ] where set.annotations[term]?[property]?.boolValue == false {
+        ] where closed.contains(set.name) || set.annotations[term]?[property]?.boolValue == false {
             output.attribute(attribute, "false")
         }
         let restrictions = SetRestrictions(set.annotations)

@@ -131,6 +131,21 @@ struct Version2DocumentTests {
         #expect(set?["{\(Version2Namespace.sap)}creatable"] == nil)
     }
 
+    @Test func `a set that nobody may write takes nothing, and its neighbours what the model says`() throws {
+        let model = try EntityDataModel(csdl: Array(Version2Tests.orders.utf8))
+        let names = model.container.entitySets.map(\.name)
+        let closed = try #require(names.first)
+        let document = try CSDLElement(xml: model.version2Document(closed: [closed]))
+        let schemas = document.first("DataServices")?.all("Schema") ?? []
+        let sets = schemas.flatMap { $0.all("EntityContainer") }.flatMap { $0.all("EntitySet") }
+        #expect(sets.count == names.count)
+        for set in sets {
+            for word in ["creatable", "updatable", "deletable"] {
+                #expect((set["{\(Version2Namespace.sap)}\(word)"] == "false") == (set["Name"] == closed), "\(set)")
+            }
+        }
+    }
+
     @Test func `a document of version 2 comes out as it went in`() throws {
         let (document, model) = try written(Version2Tests.orders)
         let original = try EntityDataModel(csdl: Array(Version2Tests.orders.utf8))
