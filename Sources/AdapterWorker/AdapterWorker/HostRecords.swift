@@ -33,6 +33,11 @@ struct HostRecords: RecordStore {
         try Int(message: try await request(RequestMethod.count, ["entity": entity.message, "filter": filter.message]))
     }
 
+    func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws {
+        _ = try await request(
+            RequestMethod.requireAccess, ["effect": effect.message, "entities": entities.message])
+    }
+
     func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
         try WriteReceipt(message: try await request(RequestMethod.apply, ["changes": changes.message]))
     }

@@ -20,6 +20,10 @@ struct OwnRecords: RecordStore {
         try await owning { try await records.count(filter, in: entity) }
     }
 
+    func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws {
+        try await records.requireAccess(effect, to: entities)
+    }
+
     func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
         try await owning { try await records.apply(changes) }
     }

@@ -27,6 +27,11 @@ public struct OpenWrites: Sendable, Equatable {
 }
 
 extension AdapterDeclaration {
+    /// Entities that some callers may write who may not read them, by their names.
+    public var writtenUnread: [String] {
+        entities.filter { $0.exposure == .resource && !readers(of: $0).includes(writers(of: $0)) }.map(\.name.text)
+    }
+
     /// What every caller with a login may write of it.
     public var openWrites: OpenWrites {
         let written = entities.filter {

@@ -59,18 +59,41 @@ struct EntityResource: Sendable {
         return id
     }
 
+    /// Whether the caller may read the records: who may write them need not.
+    func isReadable(by request: AuthenticatedRequest) -> Bool {
+        served.declaration.readers(of: entity).decision(for: request.caller.principal) == .allowed
+    }
+
+    /// A change's answers, and that without the record where some of the writers may not read it.
+    func changed(_ statuses: [HTTPResponse.Status]) -> [(HTTPResponse.Status, EndpointDescription.Answer)] {
+        let declaration = served.declaration
+        let areReaders = declaration.readers(of: entity).includes(declaration.writers(of: entity))
+        return statuses.map { ($0, .value(entity.recordShape)) } + (areReaders ? [] : [(.noContent, .nothing)])
+    }
+
+    /// The record; nothing of it for a caller that may not read it.
     func answer(
         _ record: Record, to request: AuthenticatedRequest, status: HTTPResponse.Status = .ok,
         select: [FieldName]? = nil
     ) throws -> GatewayResponse {
+        guard isReadable(by: request) else {
+            let tag = EntityTag(version: record.revision.description, variant: "none")
+            var response = GatewayResponse(.noContent, headers: [.eTag: tag.text, .cacheControl: "no-store"])
+            if status == .created { response.headers[.location] = path(of: record) }
+            return response
+        }
         let fields = WireValue.dictionary(record.fields.selecting(select))
         var response = try services.encoder.write(
             fields, to: request.request, presentation: Presentation(), status: status,
             validators: Validators(version: record.revision.description), isDone: request.request.method != .get)
         if status == .created {
-            response.headers[.location] = "\(collectionPath)/\(PercentEncoding.encode(record.id.text))"
+            response.headers[.location] = path(of: record)
         }
         return response
+    }
+
+    private func path(of record: Record) -> String {
+        "\(collectionPath)/\(PercentEncoding.encode(record.id.text))"
     }
 }
 
@@ -198,7 +221,7 @@ struct CreateEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Creates a record.", [(.created, .value(resource.entity.recordShape))],
+            "Creates a record.", resource.changed([.created]),
             body: resource.entity.creationShape, reads: false)
     }
 
@@ -217,7 +240,7 @@ struct UpdateEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Changes the named fields of a record.", [(.ok, .value(resource.entity.recordShape))],
+            "Changes the named fields of a record.", resource.changed([.ok]),
             body: resource.entity.patchShape, reads: false)
     }
 
@@ -237,15 +260,15 @@ struct ReplaceEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Sets a whole record.",
-            [(.ok, .value(resource.entity.recordShape)), (.created, .value(resource.entity.recordShape))],
+            "Sets a whole record.", resource.changed([.ok, .created]),
             body: resource.entity.replacementShape, reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let id = try resource.id(request)
         let records = try resource.records(for: request)
-        let existed = try await records.record(id, in: resource.entity.name) != nil
+        let isReadable = resource.isReadable(by: request)
+        let existed = isReadable ? try await records.record(id, in: resource.entity.name) != nil : true
         let change = RecordChange(
             resource.entity.name,
             .replace(id, try await resource.fields(request), orCreate: resource.entity.key.chooser != .server),

@@ -16,6 +16,8 @@ struct CascadingRemoval {
     let catalogue: LayoutCatalogue
     /// Who may use the ids again; empty: no caller.
     let author: String
+    /// On whose behalf; nil for what was begun before.
+    var step: WriteTransaction.Step?
 
     /// The effects in the order of the log: what belongs to a record goes before it, so that a caller that could read it
     /// gets its removal.
@@ -56,6 +58,11 @@ struct CascadingRemoval {
             while true {
                 let room = Self.recordsAtOnce - effects.count
                 guard room > 0 else {
+                    // What is further down is not looked at before it goes.
+                    if let step, !step.kept.isEmpty {
+                        throw PorticoError(
+                            .requestLimitExceeded, "Too many records would go with this one: delete those first.")
+                    }
                     if try reference.isMade(to: id, of: layout, on: database) {
                         try UnfinishedRemovals(database: database).add(id, layout.number)
                     }
@@ -63,6 +70,7 @@ struct CascadingRemoval {
                 }
                 let rows = try reference.rows(to: id, of: layout, limit: min(room, Self.page), on: database)
                 if rows.isEmpty { break }
+                try step?.checkRemoval(with: reference.layout.id.entity)
                 for row in rows { effects.append(try remove(row, reference.layout)) }
             }
         }

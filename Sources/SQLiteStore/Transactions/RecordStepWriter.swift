@@ -33,7 +33,7 @@ struct RecordStepWriter {
         case .replace(let id, let fields, let orCreate): [try replace(id, fields, orCreate: orCreate)]
         case .delete(let id):
             try CascadingRemoval(
-                database: database, catalogue: catalogue, author: step.isForCaller ? authorship.author : ""
+                database: database, catalogue: catalogue, author: step.isForCaller ? authorship.author : "", step: step
             ).remove(try existing(id), in: layout)
         }
     }

@@ -63,7 +63,7 @@ final class MemoryReplacement: RecordReplacement {
                 let plan = try self.plan(staged, options, in: tables, except: others, at: transaction.now)
                 let isWhole = plan.difference.changes > options.transactionLimit
                 if isWhole { tables.noteReplacement(of: self.collection, at: transaction.now) }
-                for step in plan.steps { self.make(step, in: &tables, isWhole: isWhole, at: transaction.now) }
+                for step in plan.steps { try self.make(step, in: &tables, isWhole: isWhole, at: transaction.now) }
                 if let state = options.state { tables.mirrors[self.collection] = state }
                 return ReplacementResult(position: tables.position, difference: plan.difference, isWhole: isWhole)
             }
@@ -79,7 +79,7 @@ final class MemoryReplacement: RecordReplacement {
         let fields: WireDictionary?
     }
 
-    private func make(_ step: Step, in tables: inout MemoryTables, isWhole: Bool, at time: WireDate) {
+    private func make(_ step: Step, in tables: inout MemoryTables, isWhole: Bool, at time: WireDate) throws {
         if isWhole {
             let record = step.fields.map { Record(id: step.id, revision: tables.position, fields: $0) }
             tables.collections[collection]?.put(record, at: step.id)
@@ -87,7 +87,7 @@ final class MemoryReplacement: RecordReplacement {
             let record = Record(id: step.id, revision: tables.next, fields: fields)
             tables.put(record, inPlaceOf: step.before, in: collection, at: time)
         } else if let before = step.before {
-            tables.remove(before, in: collection, by: "", at: time)
+            try tables.remove(before, in: collection, by: "", at: time)
         }
     }
 

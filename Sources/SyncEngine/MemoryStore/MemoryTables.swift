@@ -267,7 +267,10 @@ extension MemoryTables {
 
 extension MemoryTables {
     /// Deletes a record with everything that belongs to it, which goes first.
-    mutating func remove(_ record: Record, in id: CollectionID, by author: String, at time: WireDate) {
+    mutating func remove(
+        _ record: Record, in id: CollectionID, by author: String, at time: WireDate,
+        asking step: WriteTransaction.Step? = nil
+    ) throws(PorticoError) {
         var doomed = [(collection: id, record: record)]
         var known: [CollectionID: Set<RecordID>] = [id: [record.id]]
         var next = 0
@@ -275,6 +278,7 @@ extension MemoryTables {
             for (owned, field) in references(to: doomed[next].collection, owning: true) {
                 for found in referring(to: doomed[next].record.id, owned, field)
                 where known[owned, default: []].insert(found.id).inserted {
+                    try step?.checkRemoval(with: owned.entity)
                     doomed.append((owned, found))
                 }
             }

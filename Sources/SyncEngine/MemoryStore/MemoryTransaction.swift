@@ -140,9 +140,9 @@ struct MemoryChange {
             let found = try existing(id, tables)
             return try change(found, try rules.replace(found, fields, authorship), &tables)
         case .delete(let id):
-            tables.remove(
+            try tables.remove(
                 try existing(id, tables), in: step.collection, by: step.isForCaller ? authorship.author : "",
-                at: authorship.time)
+                at: authorship.time, asking: step)
             return nil
         }
     }

@@ -73,10 +73,26 @@ public struct AdapterRecords: RecordStore {
         return try await store.count(try scope.narrowing(filter), in: scope.collection)
     }
 
+    public func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws {
+        for entity in entities.sorted() { try EntityScope(entity, of: declaration, for: principal).require(effect) }
+    }
+
     public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
         let receipt = try await make(changes)
         await observer?.made(changes, receipt)
-        return receipt
+        return try told(receipt, of: changes)
+    }
+
+    /// A right to write shows nothing of what the caller may not read.
+    private func told(_ receipt: WriteReceipt, of changes: [RecordChange]) throws -> WriteReceipt {
+        guard let principal,
+            declaration.entities.contains(where: { $0.readers.map { $0.decision(for: principal) != .allowed } ?? false }
+            )
+        else { return receipt }
+        let records = try zip(changes, receipt.records).map { change, record in
+            try EntityScope(change.entity, of: declaration, for: principal).told(of: record, by: change)
+        }
+        return WriteReceipt(position: receipt.position, records: records)
     }
 
     private func make(_ changes: [RecordChange]) async throws -> WriteReceipt {

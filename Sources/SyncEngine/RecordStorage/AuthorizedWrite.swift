@@ -189,6 +189,9 @@ private struct RecordRulesExecution {
         first += prepared.first.count
         for change in prepared.first {
             try write.answers?.checkCancellation()
+            if prepared.asksCaller {
+                try EntityScope(change.entity, of: write.declaration, for: write.principal).require(.writes)
+            }
             note(change, try write.write([WriteTransaction.Step(adapter: step.adapter, change: change)]))
         }
         let receipt = try write.write([step.making(prepared.change)])
@@ -332,6 +335,6 @@ extension WriteTransaction.Step {
     fileprivate func making(_ change: RecordChange) -> WriteTransaction.Step {
         WriteTransaction.Step(
             adapter: adapter, change: change, visible: visible, writableBefore: writableBefore,
-            writableAfter: writableAfter, isForCaller: isForCaller)
+            writableAfter: writableAfter, isForCaller: isForCaller, kept: kept)
     }
 }

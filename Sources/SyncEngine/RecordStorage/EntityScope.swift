@@ -28,12 +28,34 @@ package struct EntityScope {
         reading name: EntityName, of declaration: AdapterDeclaration, for principal: Principal?
     ) throws(PorticoError) {
         try self.init(name, of: declaration, for: principal)
+        try checkReader()
+    }
+
+    private func checkReader() throws(PorticoError) {
         guard let principal, let readers = entity.readers else { return }
         switch readers.decision(for: principal) {
         case .allowed: return
-        case .loginRequired: throw PorticoError(.loginRequired, "Reading \(name) needs a login.")
-        case .denied: throw PorticoError(.accessDenied, "You may not read \(name).")
+        case .loginRequired: throw PorticoError(.loginRequired, "Reading \(entity.name) needs a login.")
+        case .denied: throw PorticoError(.accessDenied, "You may not read \(entity.name).")
         }
+    }
+
+    /// Throws `auth.required` or `access.denied` where the caller may not do that with any of the records.
+    func require(_ effect: Effect) throws(PorticoError) {
+        switch effect {
+        case .reads: try checkReader()
+        case .writes: try checkWriter()
+        }
+    }
+
+    /// What a receipt tells of a record after a change: of one of an entity that the caller may not read, what the change
+    /// said itself.
+    func told(of record: Record?, by change: RecordChange) -> Record? {
+        guard let record, let principal, let readers = entity.readers, readers.decision(for: principal) != .allowed
+        else { return record }
+        var fields: WireDictionary = [:]
+        for name in [entity.key.field.text] + change.fields.keys { fields[name] = record.fields[name] }
+        return Record(id: record.id, revision: record.revision, fields: fields)
     }
 
     /// What the caller asks for, within what it may see.
@@ -46,7 +68,17 @@ package struct EntityScope {
         try checkWriter()
         return WriteTransaction.Step(
             adapter: declaration.name, change: change, visible: visible, writableBefore: writable,
-            writableAfter: writable, isForCaller: principal != nil)
+            writableAfter: writable, isForCaller: principal != nil, kept: kept(by: change))
+    }
+
+    /// What must not go with a record that is deleted: what the caller may not write. What the adapter keeps for itself goes.
+    private func kept(by change: RecordChange) -> Set<EntityName> {
+        guard case .delete = change.action, let principal else { return [] }
+        let closed = declaration.entities.filter { other in
+            other.exposure == .resource && !other.owners.isEmpty
+                && other.writers.map { $0.decision(for: principal) != .allowed } ?? false
+        }
+        return Set(closed.map(\.name))
     }
 
     private func checkWriter() throws(PorticoError) {

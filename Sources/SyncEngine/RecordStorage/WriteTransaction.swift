@@ -18,11 +18,14 @@ public struct WriteTransaction: Sendable, Equatable {
         /// Whether a caller asks for it, and not the adapter on its own authority. A caller gets no id that was another's:
         /// not that of a record that another caller deleted, and none that records refer to (``Entity/references``).
         public let isForCaller: Bool
+        /// The adapter's entities whose records must not go with one that the step deletes (``Entity/owners``), otherwise
+        /// `access.denied` with nothing deleted.
+        public let kept: Set<EntityName>
 
         /// Creates a step; conditions that are nil hold for every row.
         public init(
             adapter: AdapterName, change: RecordChange, visible: Filter? = nil, writableBefore: Filter? = nil,
-            writableAfter: Filter? = nil, isForCaller: Bool = false
+            writableAfter: Filter? = nil, isForCaller: Bool = false, kept: Set<EntityName> = []
         ) {
             self.adapter = adapter
             self.change = change
@@ -30,6 +33,15 @@ public struct WriteTransaction: Sendable, Equatable {
             self.writableBefore = writableBefore
             self.writableAfter = writableAfter
             self.isForCaller = isForCaller
+            self.kept = kept
+        }
+
+        /// Throws `access.denied` for a record of an entity that is to be kept.
+        public func checkRemoval(with entity: EntityName) throws(PorticoError) {
+            guard kept.contains(entity) else { return }
+            throw PorticoError(
+                .accessDenied, "Records of \(entity) would go with it, and you may not change those.",
+                target: entity.text)
         }
 
         /// The collection that the change concerns.

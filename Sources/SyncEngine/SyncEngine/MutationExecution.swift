@@ -115,7 +115,8 @@ extension MutationExecution {
             try keep(["overwritten": .dictionary(current.fields), "rev": .int64(current.revision.number)], .conflict)
             return try write(target, .update(target.id, fields), as: .applied)
         case .merge:
-            guard try FieldMerge(transaction).isPossible(fields, current, target, base: base) else {
+            // Whether a guess is what the record has is nothing for those who may not read it.
+            guard mayRead, try FieldMerge(transaction).isPossible(fields, current, target, base: base) else {
                 return try conflict(current)
             }
             return try write(target, .update(target.id, fields), as: .merged)
@@ -181,14 +182,19 @@ extension MutationExecution {
         let seen = verdict == .merged ? try visible(target) : nil
         return MutationOutcome(
             sequence: mutation.sequence, verdict: verdict, rev: receipt.position.number,
-            record: seen.map(RecordCopy.init))
+            record: seen.flatMap(copy))
     }
+
+    /// Whether the caller may read the records of the collection at all: who may write them need not.
+    private var mayRead: Bool { catalogue[mutation.collection]?.isReadable(by: plan.caller) ?? false }
+
+    private func copy(_ record: Record) -> RecordCopy? { mayRead ? RecordCopy(record) : nil }
 
     private func conflict(_ current: Record) throws -> MutationOutcome {
         try keepLosing(.conflict)
         return MutationOutcome(
             sequence: mutation.sequence, verdict: .conflict, rev: current.revision.number,
-            record: RecordCopy(current), reason: ErrorCode.recordConflict.rawValue,
+            record: copy(current), reason: ErrorCode.recordConflict.rawValue,
             message: "The record is another than the one that was changed.")
     }
 

@@ -21,6 +21,9 @@ struct WorkerRequests: Sendable {
             return try await records(map).query(try map("query"), in: try map("entity")).message
         case RequestMethod.count:
             return try await records(map).count(try map.optional("filter"), in: try map("entity")).message
+        case RequestMethod.requireAccess:
+            try await records(map).requireAccess(try map("effect"), to: try map("entities"))
+            return .null
         case RequestMethod.apply: return try await records(map).apply(try map("changes")).message
         case RequestMethod.openSnapshot:
             let opened = try await snapshots.open(

@@ -65,7 +65,9 @@ struct HostPlan {
     /// What `portico check` says besides.
     let remarks: [String]
     /// Names what every caller with a login may write: `portico check` warns of it.
-    var openWrites: [String] { adapters.compactMap(\.warningOfOpenWrites) }
+    var openWrites: [String] {
+        adapters.flatMap { [$0.warningOfOpenWrites, $0.warningOfUnreadWrites].compactMap(\.self) }
+    }
 
     /// `known`: the plugins that were asked already. `packages`: the adapters that are installed;
     /// nil: those of the data directory. `toleratesUnknown`: keys of adapters that are not there, and options of installed ones that

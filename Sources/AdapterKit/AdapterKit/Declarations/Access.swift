@@ -10,14 +10,6 @@ public enum Access: Sendable, Hashable {
     case roles(Set<RoleName>)
 }
 
-/// Whether an operation changes anything. CSRF checks, retries and caching go by it, not by the HTTP method.
-public enum Effect: Sendable, Equatable {
-    /// It changes nothing that a caller could observe.
-    case reads
-    /// It may change something.
-    case writes
-}
-
 extension Access {
     /// The result of an access check.
     public enum Decision: Sendable, Equatable {
@@ -51,6 +43,17 @@ extension Access {
 
     /// Whether it lets no caller in.
     public var isNobody: Bool { self == .nobody || self == .roles([]) }
+
+    /// Whether it lets every caller in that the other one does.
+    public func includes(_ other: Access) -> Bool {
+        if other.isNobody || self == .public { return true }
+        switch (self, other) {
+        case (_, .public): return false
+        case (.login, _): return true
+        case (.roles(let own), .roles(let others)): return others.isSubset(of: own)
+        default: return false
+        }
+    }
 
     /// Whether it lets every caller in that is signed in.
     public var isEverySignedIn: Bool { self == .public || self == .login }

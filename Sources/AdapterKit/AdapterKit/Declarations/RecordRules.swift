@@ -45,11 +45,16 @@ public struct PreparedChange: Sendable, Equatable {
     public let first: [RecordChange]
     /// The change itself.
     public let change: RecordChange
+    /// Whether ``first`` is refused where the caller may not write the records of one of its entities at all: for what
+    /// follows from the change, such as what goes with a record that goes. Row rules are not asked. False for what the
+    /// adapter keeps for itself.
+    public let asksCaller: Bool
 
     /// Creates a prepared change with these values.
-    public init(_ change: RecordChange, after first: [RecordChange] = []) {
+    public init(_ change: RecordChange, after first: [RecordChange] = [], askingCaller asksCaller: Bool = false) {
         self.first = first
         self.change = change
+        self.asksCaller = asksCaller
     }
 
     /// Throws `request.limitExceeded` where more changes are put first, those of the same transaction with them.

@@ -14,7 +14,14 @@ public protocol RecordStore: Sendable {
     /// How many records match the filter; nil counts all.
     func count(_ filter: Filter?, in entity: EntityName) async throws -> Int
 
-    /// All of them or none, in one transaction; returns when it is durable.
+    /// Throws `auth.required` or `access.denied` where the caller may not do that with the records of all of these entities.
+    /// To be asked before changes on the adapter's own authority that a caller wants, and before changes whose answer shows
+    /// what the caller has to be let read. The adapter itself may do everything. Throws `adapter.unavailable` where a store
+    /// does not know its callers.
+    func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws
+
+    /// All of them or none, in one transaction; returns when it is durable. Of a record that the caller may write and not
+    /// read, the receipt has what the change said of it.
     func apply(_ changes: [RecordChange]) async throws -> WriteReceipt
 
     /// Reads that belong together. `body` may run twice, so it keeps nothing of a run that did not end, and must not wait
@@ -36,6 +43,10 @@ public protocol RecordStore: Sendable {
 }
 
 extension RecordStore {
+    public func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws {
+        throw PorticoError(.adapterUnavailable, "This store does not say what callers may do.")
+    }
+
     public func withReadSnapshot<Result: Sendable>(
         _ body: @escaping @Sendable (any RecordSnapshot) throws -> Result
     ) async throws -> Result {

@@ -43,6 +43,10 @@ public final class FaultInjectingRecordStore: RecordStore {
         return try await base.count(filter, in: entity)
     }
 
+    public func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws {
+        try await base.requireAccess(effect, to: entities)
+    }
+
     public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
         try await interruption(Self.next(writes))
         return try await base.apply(changes)

@@ -75,6 +75,16 @@ extension MemoryRecords {
             try records.tables.withLock { try $0.matching(filter, in: entity, seenBy: viewer).count }
         }
 
+        func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws {
+            guard case .principal(let principal) = viewer else { return }
+            for name in entities {
+                let entity = try records.tables.withLock { try $0.table(name).entity }
+                let access =
+                    effect == .reads ? entity.readers : writers?.declaration.writers(of: entity) ?? entity.writers
+                try access?.authorize(principal)
+            }
+        }
+
         func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
             if let (principal, declaration) = writers {
                 for entity in changes.compactMap({ declaration.entity($0.entity) }) {

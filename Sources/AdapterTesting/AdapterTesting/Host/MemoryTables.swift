@@ -102,6 +102,7 @@ extension MemoryTables {
             try prepared.checkFirst(atMost: rules.maximumFirst, after: firstCount)
             firstCount += prepared.first.count
             for first in prepared.first {
+                if prepared.asksCaller { try admit(viewer, to: try table(first.entity).entity) }
                 if let record = try apply(first, by: .adapter, at: now) { put.append((first.entity, record.id)) }
             }
             records.append(try apply(prepared.change, by: viewer, at: now))
@@ -155,7 +156,7 @@ extension MemoryTables {
             guard change.condition == .none || change.condition == .absent else { throw Self.preconditionFailed }
             return try create(rules.create(id, fields, authorship), rules, by: viewer)
         case .delete(let id):
-            remove(try existing(id, change, by: viewer), of: rules.entity, by: viewer)
+            try remove(try existing(id, change, by: viewer), of: rules.entity, by: viewer)
             return nil
         }
     }
@@ -172,7 +173,7 @@ extension MemoryTables {
     }
 
     /// Deletes a record with everything that belongs to it.
-    private mutating func remove(_ record: Record, of entity: Entity, by viewer: Viewer) {
+    private mutating func remove(_ record: Record, of entity: Entity, by viewer: Viewer) throws {
         var doomed = [(entity: entity, id: record.id)]
         while let next = doomed.popLast() {
             guard tables[next.entity.name]?.rows.removeValue(forKey: next.id) != nil else { continue }
@@ -181,6 +182,7 @@ extension MemoryTables {
             for table in tables.values {
                 for owner in table.entity.owners where owner.entity == next.entity.name {
                     let owned = table.rows.values.filter { RecordID(key: $0[owner.field]) == next.id }
+                    if !owned.isEmpty, table.entity.exposure == .resource { try admit(viewer, to: table.entity) }
                     doomed += owned.map { (table.entity, $0.id) }
                 }
             }

@@ -141,6 +141,7 @@ public enum RequestMethod {
     public static let record = "record"
     public static let query = "query"
     public static let count = "count"
+    public static let requireAccess = "requireAccess"
     public static let apply = "apply"
     public static let openSnapshot = "openSnapshot"
     public static let readSnapshot = "readSnapshot"

@@ -334,10 +334,14 @@ extension ConflictResolution: MessageValue {
 }
 
 extension PreparedChange: MessageValue {
-    public var message: WireValue { .map(("first", first.message), ("change", change.message)) }
+    public var message: WireValue {
+        .map(("first", first.message), ("change", change.message), ("asksCaller", asksCaller ? true : nil))
+    }
 
     public init(message: WireValue) throws {
         let map = try MessageMap(message)
-        self.init(try map("change"), after: try map("first", default: []))
+        self.init(
+            try map("change"), after: try map("first", default: []),
+            askingCaller: try map("asksCaller", default: false))
     }
 }

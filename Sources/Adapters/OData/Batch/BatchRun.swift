@@ -39,7 +39,7 @@ struct BatchRun: Sendable {
                 address: { target, stage, before in await created(target, stage, before) },
                 failure: { error in mount.failure(error, of: request) })
             let (replies, failed) = await set.replies(calls, group: group, &run.addresses)
-            for call in calls { run.ended(call.id, failed: failed != nil) }
+            for (call, reply) in zip(calls, replies) { run.ended(call.id, failed: reply.answer.status >= 400) }
             if let group { run.ended(group, failed: failed != nil) }
             return failed.map { .failedSet(replies, failed: $0) } ?? .changeSet(replies)
         }

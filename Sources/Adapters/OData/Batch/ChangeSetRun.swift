@@ -42,11 +42,22 @@ struct ChangeSetRun: Sendable {
                 if await ended.hasFailed { break }
                 addresses.remember(call.id, await address(target, stage, before))
             }
-            let isHopeless = await ended.hasFailed || !refused.isEmpty
-            if isHopeless { await stage.abandon() } else { await stage.commit(to: records) }
+            if refused.isEmpty, await !ended.hasFailed { await admitReads(calls, addresses, ended) }
+            var isMade = await !ended.hasFailed && refused.isEmpty
+            if isMade { isMade = await stage.commit(to: records) } else { await stage.abandon() }
             await tasks.waitForAll()
-            if !isHopeless { await read(calls, addresses, ended) }
-            return await outcome(calls, group, refused, ended)
+            if isMade { await read(calls, addresses, ended) }
+            return await outcome(calls, group, refused, ended, isMade: isMade)
+        }
+    }
+
+    /// Reads come last, when nothing can be taken back: the caller that may not make one of them is refused before. What
+    /// they find now does not matter.
+    private func admitReads(_ calls: [BatchCall], _ addresses: BatchAddresses, _ ended: EndedCalls) async {
+        for (index, call) in calls.enumerated() where call.method == "GET" {
+            guard let target = try? addresses.relative(call.url) else { continue }
+            let answer = await perform(call, target, records)
+            if answer.status == 401 || answer.status == 403 { await ended.add(index, answer) }
         }
     }
 
@@ -61,7 +72,7 @@ struct ChangeSetRun: Sendable {
     }
 
     private func outcome(
-        _ calls: [BatchCall], _ group: String?, _ refused: [Int: PorticoError], _ ended: EndedCalls
+        _ calls: [BatchCall], _ group: String?, _ refused: [Int: PorticoError], _ ended: EndedCalls, isMade: Bool
     ) async -> (replies: [BatchReply], failed: Int?) {
         // What could not be begun is why the others were given up.
         var failed = refused.keys.min()
@@ -74,7 +85,8 @@ struct ChangeSetRun: Sendable {
             }
             replies.append(BatchReply(id: call.id, group: group, answer: answer ?? BatchFailure.dependency))
         }
-        guard let failed else { return (replies, nil) }
+        // What was made is reported as made, whatever became of a read after it.
+        guard let failed, !isMade else { return (replies, nil) }
         return (
             replies.enumerated().map { index, reply in
                 index == failed
@@ -154,8 +166,8 @@ actor ChangeSetBarrier {
         for one in waiting { one.resume() }
     }
 
-    /// All changes in one transaction, or none of them; then all requests resume.
-    func commit(to records: any RecordStore) async {
+    /// All changes in one transaction, or none of them; then all requests resume. Whether they were made.
+    func commit(to records: any RecordStore) async -> Bool {
         let result: Result<WriteReceipt, PorticoError>
         do {
             result = .success(
@@ -167,6 +179,8 @@ actor ChangeSetBarrier {
             result = .failure(PorticoError(.serverInternal, "The change set failed.", logDetail: "\(error)"))
         }
         decide(result)
+        if case .success = result { return true }
+        return false
     }
 
     func abandon() {
@@ -265,6 +279,10 @@ struct StagedRecords: RecordStore {
 
     func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
         try await base.query(query, in: entity)
+    }
+
+    func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws {
+        try await base.requireAccess(effect, to: entities)
     }
 
     func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {

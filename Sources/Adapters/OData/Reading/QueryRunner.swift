@@ -15,6 +15,12 @@ struct QueryRunner: Sendable {
         return try await records.withReadSnapshot { snapshot in try plan.page(at: snapshot) }
     }
 
+    /// Throws what its caller would get for it, whatever rows there are.
+    func check(_ query: EntityQuery) async throws {
+        let plan = try plan(query)
+        try await records.withReadSnapshot { snapshot in try plan.check(at: snapshot) }
+    }
+
     func plan(_ query: EntityQuery) throws -> QueryPlan {
         try Self.reportingProblems { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
     }

@@ -58,6 +58,15 @@ final class ServiceRequest: Sendable {
             cachedQuery: cachedQuery, language: language, content: content)
     }
 
+    /// The same request, which may change records that its caller may not read. `own`: all records.
+    func addressing(_ own: any RecordStore) -> ServiceRequest {
+        ServiceRequest(
+            method: method, relative: relative, target: target, format: format, preferences: preferences,
+            headers: headers, body: body, root: root, caller: caller,
+            records: AddressedRecords(base: records, own: own), ages: ages, age: age, cachedQuery: cachedQuery,
+            language: language, content: content)
+    }
+
     /// The same request, whose answer says how old it is.
     func answered(at age: RecordAge?) -> ServiceRequest {
         guard let age else { return self }

@@ -90,7 +90,7 @@ struct LinkRules: Sendable {
         if case .create = change.action {
             prepared = RecordChange(change.entity, .create(id, fields), if: change.condition)
         }
-        return PreparedChange(prepared, after: try replaced(fields, in: snapshot))
+        return PreparedChange(prepared, after: try replaced(fields, in: snapshot), askingCaller: true)
     }
 
     private func end(_ field: FieldName, _ fields: WireDictionary) throws(PorticoError) -> RecordID {

@@ -137,7 +137,7 @@ struct SetRules: Sendable {
         try allow(.delete)
         var deletion = DeletionRun(tables: tables, snapshot: writing.snapshot, most: deletedWith)
         try deletion.part(record, of: table, dependents)
-        return PreparedChange(change, after: try deletion.changes)
+        return PreparedChange(change, after: try deletion.changes, askingCaller: true)
     }
 }
 

@@ -21,7 +21,8 @@ struct Version2Writing: Sendable {
         case (.entities(let collectionPath), .none, "POST"): return try await create(collectionPath, handler)
         case (.entity(let entityPath), .none, "PUT"), (.entity(let entityPath), .none, "PATCH"):
             var answer = Version2Response(plain: try await handler.answer(address))
-            if let record = try await handler.finder.record(entityPath) {
+            // A caller that may not read it learns nothing of what it has.
+            if let record = try? await handler.finder.record(entityPath) {
                 answer.headers["sap-message"] = message(plain.content, entityPath.table, record.fields)
             }
             return answer
@@ -33,7 +34,9 @@ struct Version2Writing: Sendable {
         -> Version2Response
     {
         try handler.capable(collectionPath.table, .insert)
-        let (created, _) = try await EntityWriting(handler).insert(into: collectionPath)
+        let (created, _) = try await EntityWriting(handler).insert(into: collectionPath) { _ in
+            try await handler.request.records.requireAccess(.reads, to: [collectionPath.table.entity])
+        }
         let entry = EntityPath(table: collectionPath.table, type: collectionPath.table.type, origin: .key(created.id))
         var headers: MountHeaders = [:]
         if let record = try await handler.finder.record(entry) {

@@ -32,6 +32,9 @@ struct CollectionDelta: Sendable {
             try await apply(items, to: source, name)
             return handler.responses.nothing()
         }
+        if request.preferences.returned == .representation {
+            try await request.records.requireAccess(.reads, to: [table.entity])
+        }
         var changes = ChangeSet()
         var done: [Done] = []
         for item in items {

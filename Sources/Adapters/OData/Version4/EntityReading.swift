@@ -33,6 +33,26 @@ struct EntityReading: Sendable {
     func representation(
         _ entityPath: EntityPath, status: Int, headers: MountHeaders, expanding nested: QueryOption? = nil
     ) async throws -> MountResponse {
+        let options = shaping(expanding: nested)
+        guard let (row, shape) = try await row(entityPath, options: options) else {
+            return handler.responses.nothing(headers: headers)
+        }
+        return answer(
+            row, shape, entityPath, tag: RowIdentity(tables: handler.tables).tag(row, shape), status: status,
+            headers: headers,
+            options: options)
+    }
+
+    /// Throws what would keep this request from being answered with an entity of the set, such as what its caller may not
+    /// read. To be asked before anything is changed.
+    func checkRepresentation(of table: RecordTable, expanding nested: QueryOption? = nil) async throws {
+        try await handler.runner.check(
+            EntityQuery(
+                table.source, base: .records([]), options: shaping(expanding: nested), pageSize: 1,
+                now: handler.service.clock.now()))
+    }
+
+    private func shaping(expanding nested: QueryOption?) -> [QueryOption] {
         var options = request.target.options.filter { option in
             switch option.form {
             case .select, .expand, .compute, .alias: true
@@ -42,13 +62,7 @@ struct EntityReading: Sendable {
         if let nested, !options.contains(where: { if case .expand = $0.form { true } else { false } }) {
             options.append(nested)
         }
-        guard let (row, shape) = try await row(entityPath, options: options) else {
-            return handler.responses.nothing(headers: headers)
-        }
-        return answer(
-            row, shape, entityPath, tag: RowIdentity(tables: handler.tables).tag(row, shape), status: status,
-            headers: headers,
-            options: options)
+        return options
     }
 
     private func answer(

@@ -24,12 +24,23 @@ struct EntityWriting: Sendable {
     }
 
     func create(in collectionPath: EntityCollectionPath) async throws -> MountResponse {
-        let (created, payload) = try await insert(into: collectionPath)
+        let (created, payload) = try await insert(into: collectionPath) { payload in
+            try await checkAnswer(of: collectionPath.table, payload)
+        }
         return try await answer(created, of: collectionPath.table, payload)
     }
 
-    /// The entity that the body describes, once it is there.
-    func insert(into collectionPath: EntityCollectionPath) async throws -> (RecordReference, EntityPayload) {
+    /// Throws where the caller may not read what the answer to a creation shows.
+    private func checkAnswer(of table: RecordTable, _ payload: EntityPayload) async throws {
+        guard request.preferences.returned != .minimal else { return }
+        try await EntityReading(handler).checkRepresentation(
+            of: table, expanding: NestedNames(payload, model: tables.model).option)
+    }
+
+    /// The entity that the body describes, once it is there. `check` is asked before anything is changed.
+    func insert(
+        into collectionPath: EntityCollectionPath, _ check: (EntityPayload) async throws -> Void
+    ) async throws -> (RecordReference, EntityPayload) {
         let table = collectionPath.table
         var changes = ChangeSet()
         var given: [FieldName: WireValue] = [:]
@@ -41,6 +52,7 @@ struct EntityWriting: Sendable {
             parent = (known, relation)
         }
         let (payload, streams) = try self.payload(collectionPath)
+        try await check(payload)
         let created = try await creation.create(payload, in: table, given: given, streams: streams, &changes)
         if let (known, relation) = parent, case .links = relation {
             handler.links.link(known, to: created, by: relation, &changes)
@@ -114,6 +126,9 @@ struct EntityWriting: Sendable {
             throw PorticoError(
                 .requestInvalid, "Entities nested in a change are taken from OData 4.01 on.", target: name)
         }
+        if request.preferences.returned == .representation {
+            try await EntityReading(handler).checkRepresentation(of: entityPath.table)
+        }
         var changes = ChangeSet()
         let update = EntityUpdate(
             tables: tables, records: request.records, links: handler.links, creation: creation)
@@ -152,6 +167,7 @@ struct EntityWriting: Sendable {
     private func upsert(_ entityPath: EntityPath, _ id: RecordID) async throws -> MountResponse {
         try handler.capable(entityPath.table, .insert)
         let payload = try EntityPayload(json(), of: entityPath.table, declared: entityPath.type, model: tables.model)
+        try await checkAnswer(of: entityPath.table, payload)
         var changes = ChangeSet()
         let created = try await creation.create(payload, in: entityPath.table, given: keyFields, id: id, &changes)
         try await apply(changes)

@@ -277,6 +277,12 @@ extension ResourceHandler {
     }
 
     func answer(_ address: ResourcePath) async throws -> MountResponse {
+        if request.method == "GET" { return try await handled(address) }
+        if case .operation = address.target { return try await handled(address) }
+        return try await ResourceHandler(service: service, request: request.addressing(service.own)).handled(address)
+    }
+
+    private func handled(_ address: ResourcePath) async throws -> MountResponse {
         switch (address.target, address.suffix) {
         case (.entities(let collectionPath), .none): return try await entities(collectionPath)
         case (.entities(let collectionPath), .count):

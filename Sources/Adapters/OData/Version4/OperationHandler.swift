@@ -27,12 +27,22 @@ struct OperationHandler: Sendable {
             throw ODataError.notImplemented(call.overloads.first?.name.name ?? "The operation")
         }
         let binding = try await self.binding(call.binding)
+        if !isFunction { try await checkAnswer(of: overload) }
         let result = try await operations.perform(
             ServiceCall(
                 name: overload.name.description, parameters: overload.callParameters.map(\.name),
                 arguments: arguments, binding: binding, service: ServiceHandle(handler: handler), caller: request.caller
             ))
         return (result, overload)
+    }
+
+    /// Throws where the caller may not read what the answer of an action shows: entities of which set, it alone knows.
+    private func checkAnswer(of action: SchemaOperation) async throws {
+        guard let result = action.result, let type = tables.model.structured(result.type) else { return }
+        for table in tables.tables.values.sorted(by: { $0.source < $1.source })
+        where table.family.contains(type.name) || tables.model.type(table.type.name, isA: type.name) {
+            try await EntityReading(handler).checkRepresentation(of: table)
+        }
     }
 
     private func binding(_ binding: OperationCall.Binding) async throws -> ServiceCall.Binding {
@@ -85,6 +95,8 @@ struct ServiceHandle: ServiceRecords {
 
     func reseed() async throws {
         let service = handler.service
+        // The seed is loaded on the adapter's own authority.
+        try await records.requireAccess(.writes, to: Set(service.configuration.entities.map(\.name)))
         try await service.gate.alone {
             try await ServiceSeed(service.configuration, records: service.own, now: service.clock.now()).reload()
             await service.asyncResponses.forgetAnswers(of: service.configuration.name)

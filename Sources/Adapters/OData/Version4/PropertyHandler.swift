@@ -84,6 +84,9 @@ struct PropertyHandler: Sendable {
         for (name, value) in ServerValues.changeable(type, [property.column.property: whole]) {
             if let column = entityPath.table.columns[name] { fields[column.field.text] = value }
         }
+        if request.preferences.returned == .representation {
+            try await request.records.requireAccess(.reads, to: [entityPath.table.entity])
+        }
         var changes = ChangeSet()
         changes.add(
             RecordChange(entityPath.table.entity, .update(record.id, fields), if: .revision(record.revision)))

@@ -22,6 +22,9 @@ public struct QueryPlan: Sendable {
         return ResultPage(shape: shape, rows: rows, count: count, next: next, position: snapshot.position)
     }
 
+    /// Reads no row of any of its parts. Throws what the store refuses of one, whatever rows there are.
+    public func check(at snapshot: any RecordSnapshot) throws { try level.check(at: snapshot) }
+
     /// With `$count=true`: how many rows there are in all.
     public func total(at snapshot: any RecordSnapshot) throws -> Int? {
         try level.count.map { try Self.number($0, at: snapshot) }
@@ -129,6 +132,13 @@ struct LevelPlan: Sendable {
     var count: Relation?
     /// The columns that ``Relation/order`` compares, whose last values make the page token.
     var orderColumns: [Int] = []
+
+    func check(at snapshot: any RecordSnapshot) throws {
+        var none = relation
+        none.limit = 0
+        try snapshot.rows(none) { _ in }
+        for expansion in expansions { try expansion.level.check(at: snapshot) }
+    }
 }
 
 /// The plan of one expanded navigation property; it reads the entities of all rows of a level at once.

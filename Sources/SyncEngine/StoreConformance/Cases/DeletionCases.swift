@@ -22,6 +22,30 @@ extension StoreConformance {
             }
             try expectEqual(entries.map(\.position.number), Array(before.number + 1...before.number + 6), "positions")
         },
+        ConformanceCase("a caller deletes nothing with which records would go that it may not write") { store in
+            try await store.fillGroup()
+            let closing = Samples.declaration.granting(
+                AccessRights(write: .login), entities: ["marks": AccessRights(write: .nobody)])
+            let ann = AdapterRecords(
+                store: store, declaration: closing.decidingWriters, principal: Samples.user("ann"))
+            let before = store.position
+            try await expectError(.accessDenied, "the group") { try await ann.delete("g", in: "groups") }
+            try await expectError(.accessDenied, "the post") { try await ann.delete("a", in: "posts") }
+            try expectEqual(store.position, before, "the position")
+            try await store.own.delete("2", in: "marks")
+            try await store.own.delete("1", in: "marks")
+            try await ann.delete("a", in: "posts")
+        },
+        ConformanceCase("a receipt shows nothing of a record that its caller may not read") { store in
+            try await store.own.create(["id": "g", "members": ["ann"], "secret": "s"], in: "groups")
+            let hiding = Samples.declaration.granting(
+                .public, entities: ["groups": AccessRights(read: .roles(["auditor"]), write: .login)])
+            let ann = AdapterRecords(store: store, declaration: hiding, principal: Samples.user("ann"))
+            let changed = try await ann.update("g", ["members": ["ann", "bob"]], in: "groups")
+            try expectEqual(Set(changed.fields.keys), ["id", "members"], "the fields")
+            try await expectError(.accessDenied, "reading") { try await ann.requireAccess(.reads, to: ["groups"]) }
+            try await ann.requireAccess(.writes, to: ["groups"])
+        },
         ConformanceCase("records that belong to each other in a circle are deleted together") { store in
             for _ in 0..<3 { try await store.own.create([:], in: "marks") }
             for (id, other) in [("1", 2), ("2", 3), ("3", 1)] as [(RecordID, Int64)] {

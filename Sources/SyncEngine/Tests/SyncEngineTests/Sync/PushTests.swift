@@ -79,6 +79,38 @@ import Testing
         #expect(again?.verdict == .conflict && again?.record == nil)
     }
 
+    @Test(arguments: ["notes", "rejecting", "decided"])
+    func `who may write a collection and not read it is told of no record and of no value`(
+        collection: String
+    ) async throws {
+        let name = EntityName(unchecked: collection)
+        var world = try await SyncWorld(given: [name: AccessRights(read: .roles(["auditor"]), write: .login)])
+        world.resolver = { _ in .success(.change(["text": "decided"])) }
+        try await create("mine", in: collection, world)
+        try await world.own.create(["id": "x", "sharedWith": ["ann"], "title": "secret"], in: name)
+        try await world.own.update("mine", ["title": "other"], in: name)
+        let taken = Mutation(
+            sequence: 2, operation: .create, collection: collection, id: "x", baseRev: nil, fields: [:])
+        let guess = Mutation(
+            sequence: 3, operation: .update, collection: collection, id: "mine", baseRev: 1, fields: ["title": "other"])
+        let outcomes = try await world.push([taken, guess], from: "one", of: ann)
+        #expect(outcomes.allSatisfy { $0.record == nil })
+        if collection != "decided" { #expect(outcomes.map(\.verdict) == [.conflict, .conflict]) }
+        // Again: what was stored has no record either.
+        #expect(try await world.push([taken, guess], from: "one", of: ann) == outcomes)
+    }
+
+    @Test func `a deletion takes no records along that the caller may not write`() async throws {
+        let world = try await SyncWorld(given: ["messages": AccessRights(write: .roles(["auditor"]))])
+        try await world.own.create(["id": "r", "members": ["ann"]], in: "rooms")
+        try await world.own.create(["id": "m", "room": "r"], in: "messages")
+        let delete = Mutation(sequence: 1, operation: .delete, collection: "rooms", id: "r", baseRev: nil, fields: nil)
+        let outcome = try await world.push([delete], from: "one", of: ann).first
+        // Their authors may read messages in another way, so they are not the room's alone.
+        let isOwned = SyncWorld.declaration.entity("messages")?.owners.isEmpty == false
+        #expect(outcome?.reason == (isOwned ? "access.denied" : nil))
+    }
+
     @discardableResult
     private func create(
         _ id: String, in collection: String, _ world: SyncWorld, sequence: Int64 = 1

@@ -16,15 +16,17 @@ struct SyncWorld {
     /// What storing this record throws.
     var fails: [RecordID: PorticoError] = [:]
 
+    /// `given`: what the configuration says of entities' rights.
     init(
-        limits: PullLimits = PullLimits(), image: MemoryTables = MemoryTables(), epoch: Epoch = Epoch("one")
+        limits: PullLimits = PullLimits(), image: MemoryTables = MemoryTables(), epoch: Epoch = Epoch("one"),
+        given: [EntityName: AccessRights] = [:]
     ) async throws {
         store = MemoryStore(image, epoch: epoch, clock: StillClock())
         try await store.install(
             [Self.declaration].flatMap { declaration in
                 declaration.entities.map { CollectionDeclaration(adapter: declaration.name, entity: $0) }
             })
-        catalogue = SyncCatalogue([Self.declaration])
+        catalogue = SyncCatalogue([Self.declaration.granting(Self.declaration.access, entities: given).decidingWriters])
         pulls = PullMachine(catalogue: catalogue, epoch: epoch, seal: CountingSeal(), limits: limits)
         pushes = PushMachine(catalogue: catalogue, epoch: epoch, seal: CountingSeal())
     }
