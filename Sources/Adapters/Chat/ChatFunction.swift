@@ -6,18 +6,30 @@ struct ChatFunction: Sendable {
     /// As a Twaddle request names it.
     let name: String
     let operation: Operation
-    let run: @Sendable (ChatCall) async throws -> WireDictionary
+    private let run: @Sendable (ChatCall) async throws -> WireDictionary
 
+    /// `written`: whose right to write it asks; nil for what writes nothing.
     init(
-        _ name: String, _ summary: String, _ effect: Effect, isIdempotent: Bool? = nil, input: [Member] = [],
-        output: [Member], at bindings: [HTTPBinding], run: @escaping @Sendable (ChatCall) async throws -> WireDictionary
+        _ name: String, _ summary: String, _ effect: Effect, of written: Entity? = nil, isIdempotent: Bool? = nil,
+        input: [Member] = [], output: [Member], at bindings: [HTTPBinding],
+        run: @escaping @Sendable (ChatCall) async throws -> WireDictionary
     ) {
         self.name = name
         self.run = run
         operation = Operation(
             OperationName(unchecked: name), summary: summary, effect: effect, isIdempotent: isIdempotent,
             input: ObjectShape("chat_\(name)", members: input),
-            output: .object(ObjectShape("chat_\(name)_answer", members: output)), bindings: bindings)
+            output: .object(ObjectShape("chat_\(name)_answer", members: output)), entities: written.map { [$0.name] },
+            bindings: bindings)
+    }
+
+    /// Throws `access.denied` where the caller may not write what the function changes, whichever interface it was called by:
+    /// some of it is changed on the chat's own authority.
+    func answer(_ call: ChatCall) async throws -> WireDictionary {
+        if operation.effect == .writes {
+            try await call.records.requireAccess(.writes, to: Set(operation.entities ?? []))
+        }
+        return try await run(call)
     }
 
     static let all: [ChatFunction] =

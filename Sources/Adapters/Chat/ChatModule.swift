@@ -130,7 +130,7 @@ final class ChatAdapter: Adapter {
         guard let function = ChatFunction.by(call.operation) else {
             throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
         }
-        return .value(.dictionary(try await function.run(ChatCall(call, call.input, context, settings))))
+        return .value(.dictionary(try await function.answer(ChatCall(call, call.input, context, settings))))
     }
 }
 

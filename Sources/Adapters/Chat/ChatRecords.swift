@@ -147,7 +147,7 @@ enum ReadPositions {
             Field(sequence, .integer, isRequired: true, summary: "The last message that was read."),
         ],
         indexes: [Index([user, room], isUnique: true), Index([room])],
-        parents: [ParentReference(room, in: Rooms.entity.name)], exposure: .adapterOnly)
+        parents: [ParentReference(room, in: Rooms.entity.name)], writers: .login, exposure: .adapterOnly)
 
     static let id: FieldName = "id"
     static let room: FieldName = "room"

@@ -4,6 +4,7 @@ import AdapterKit
 extension ChatFunction {
     static let registerDevice = ChatFunction(
         "registerdevice", "Registers a device's token for pushes; a token is one account's at a time.", .writes,
+        of: Devices.entity,
         isIdempotent: true,
         input: [
             tokenMember,
@@ -21,7 +22,7 @@ extension ChatFunction {
     }
 
     static let unregisterDevice = ChatFunction(
-        "unregisterdevice", "Ends pushes to a device of the caller's.", .writes, isIdempotent: true,
+        "unregisterdevice", "Ends pushes to a device of the caller's.", .writes, of: Devices.entity, isIdempotent: true,
         input: [tokenMember], output: [ChatInputs.done], at: [.chat(.post, "/chat/v1/devices/unregister")]
     ) { call in
         let filter = Filter.all([
@@ -53,7 +54,8 @@ extension ChatFunction {
 /// What is true for a moment only and kept nowhere.
 extension ChatFunction {
     static let typing = ChatFunction(
-        "typing", "Tells the others in a room that the caller is typing.", .writes, isIdempotent: true,
+        "typing", "Tells the others in a room that the caller is typing.", .writes, of: ReadPositions.entity,
+        isIdempotent: true,
         input: [ChatInputs.roomMember], output: [ChatInputs.done], at: [.chat(.post, "/chat/v1/rooms/{room}/typing")]
     ) { call in
         let room = try await call.room()

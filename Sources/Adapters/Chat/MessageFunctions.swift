@@ -18,6 +18,7 @@ extension ChatFunction {
 
     static let post = ChatFunction(
         "postmessage", "Posts a message; with an `id` of the client's, posting again posts once.", .writes,
+        of: Messages.entity,
         isIdempotent: false,
         input: [
             ChatInputs.roomMember, Member("text", ChatLimits.text, isRequired: true),
@@ -31,7 +32,7 @@ extension ChatFunction {
     }
 
     static let edit = ChatFunction(
-        "editmessage", "Changes the text of a message of one's own.", .writes, isIdempotent: true,
+        "editmessage", "Changes the text of a message of one's own.", .writes, of: Messages.entity, isIdempotent: true,
         input: [ChatInputs.messageMember, Member("text", ChatLimits.text, isRequired: true)], output: [messageAnswer],
         at: [.chat(.patch, "/chat/v1/messages/{message}")]
     ) { call in
@@ -43,6 +44,7 @@ extension ChatFunction {
 
     static let delete = ChatFunction(
         "deletemessage", "Removes a message: one's own, or any in a room that one moderates.", .writes,
+        of: Messages.entity,
         isIdempotent: true,
         input: [ChatInputs.messageMember], output: [ChatInputs.done],
         at: [.chat(.delete, "/chat/v1/messages/{message}")]
@@ -155,7 +157,8 @@ struct MessagePosting {
 /// How far one has read.
 extension ChatFunction {
     static let markRead = ChatFunction(
-        "markread", "Marks a room as read up to a message; the mark only moves forward.", .writes, isIdempotent: true,
+        "markread", "Marks a room as read up to a message; the mark only moves forward.", .writes,
+        of: ReadPositions.entity, isIdempotent: true,
         input: [ChatInputs.roomMember, ChatInputs.messageMember],
         output: [Member("seq", .integer, isRequired: true, summary: "The last message that was read.")],
         at: [.chat(.post, "/chat/v1/rooms/{room}/read")]

@@ -46,7 +46,7 @@ extension ChatFunction {
     }
 
     static let createRoom = ChatFunction(
-        "createchatroom", "Makes a room; the caller owns it and is its first member.", .writes,
+        "createchatroom", "Makes a room; the caller owns it and is its first member.", .writes, of: Rooms.entity,
         input: [
             Member(Rooms.name, .string(TextLimits(minimumLength: 1, maximumLength: 200)), isRequired: true),
             Member(Rooms.members, .list(of: ChatLimits.accountName), summary: "Who else is in it."),
@@ -67,7 +67,7 @@ extension ChatFunction {
     }
 
     static let join = ChatFunction(
-        "joinchatroom", "Makes the caller a member of a public room.", .writes, isIdempotent: true,
+        "joinchatroom", "Makes the caller a member of a public room.", .writes, of: Rooms.entity, isIdempotent: true,
         input: [ChatInputs.roomMember], output: [ChatInputs.roomAnswer],
         at: [.chat(.post, "/chat/v1/rooms/{room}/join")]
     ) { call in
@@ -86,7 +86,8 @@ extension ChatFunction {
     }
 
     static let leave = ChatFunction(
-        "leavechatroom", "Ends the caller's membership.", .writes, isIdempotent: true, input: [ChatInputs.roomMember],
+        "leavechatroom", "Ends the caller's membership.", .writes, of: Rooms.entity, isIdempotent: true,
+        input: [ChatInputs.roomMember],
         output: [ChatInputs.done], at: [.chat(.post, "/chat/v1/rooms/{room}/leave")]
     ) { call in
         try await RoomMembers.remove(call.caller, from: try await call.room().id, call)
@@ -94,7 +95,8 @@ extension ChatFunction {
     }
 
     static let retention = ChatFunction(
-        "setretention", "How long a room keeps its messages; the owner's right.", .writes, isIdempotent: true,
+        "setretention", "How long a room keeps its messages; the owner's right.", .writes, of: Rooms.entity,
+        isIdempotent: true,
         input: [
             ChatInputs.roomMember,
             Member(
@@ -129,7 +131,7 @@ extension ChatFunction {
     }
 
     static let invite = ChatFunction(
-        "invite", "Makes an account a member of a room.", .writes, isIdempotent: true,
+        "invite", "Makes an account a member of a room.", .writes, of: Rooms.entity, isIdempotent: true,
         input: [ChatInputs.roomMember, ChatInputs.personMember], output: [memberList],
         at: [.chat(.put, "/chat/v1/rooms/{room}/members/{member}")]
     ) { call in
@@ -151,7 +153,8 @@ extension ChatFunction {
     }
 
     static let remove = ChatFunction(
-        "removemember", "Ends an account's membership; the owner's right.", .writes, isIdempotent: true,
+        "removemember", "Ends an account's membership; the owner's right.", .writes, of: Rooms.entity,
+        isIdempotent: true,
         input: [ChatInputs.roomMember, ChatInputs.personMember], output: [memberList],
         at: [.chat(.delete, "/chat/v1/rooms/{room}/members/{member}")]
     ) { call in
@@ -159,7 +162,8 @@ extension ChatFunction {
     }
 
     static let ban = ChatFunction(
-        "banmember", "Ends an account's membership for good; the owner's right.", .writes, isIdempotent: true,
+        "banmember", "Ends an account's membership for good; the owner's right.", .writes, of: Rooms.entity,
+        isIdempotent: true,
         input: [ChatInputs.roomMember, ChatInputs.personMember], output: [memberList],
         at: [.chat(.put, "/chat/v1/rooms/{room}/bans/{member}")]
     ) { call in

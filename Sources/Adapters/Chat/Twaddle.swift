@@ -11,7 +11,7 @@ struct Twaddle {
                 Member(function, .string(maximumLength: 64), isRequired: true, summary: "Such as `getusers`."),
                 Member(user, ChatLimits.accountName, summary: "The caller's own name, case aside."),
             ]),
-        output: .object(ObjectShape("TwaddleAnswer", isOpen: true, members: [])),
+        output: .object(ObjectShape("TwaddleAnswer", isOpen: true, members: [])), entities: [Rooms.entity.name],
         bindings: [
             HTTPBinding(
                 .post, "/chat",
@@ -35,7 +35,7 @@ struct Twaddle {
         try checkUser()
         let function = try function()
         let input = try input(for: function.operation)
-        var answer = try await function.run(ChatCall(call, input, context, settings))
+        var answer = try await function.answer(ChatCall(call, input, context, settings))
         if settings.echoes { answer["request"] = .dictionary(RequestEcho.of(call.input)) }
         return answer
     }

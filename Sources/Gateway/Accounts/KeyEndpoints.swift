@@ -25,11 +25,13 @@ struct KeyCreationEndpoint: Endpoint {
     let properties = EndpointProperties(name: "auth.keys.create", access: .login, effect: .writes)
     let description = EndpointDescription(
         summary: "Creates an API key for a program; its text is shown this once.", tag: "Sign-in",
-        body: KeyShapes.creation, answers: [(.created, .value(KeyShapes.created))], errors: [.requestLimitExceeded])
+        body: KeyShapes.creation, answers: [(.created, .value(KeyShapes.created))],
+        errors: [.requestLimitExceeded, .accessDenied])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let authentication = try request.caller.person()
         let wanted = try APIKeyRequest(try await accounts.input(request, KeyShapes.creation), now: accounts.clock.now())
+        try wanted.checkRoles(of: authentication.principal)
         let made = try await accounts.identity.administration.createAPIKey(
             for: authentication.account, title: wanted.title, roles: wanted.roles, scope: wanted.scope,
             expires: wanted.expires, by: authentication.principal)
@@ -124,6 +126,15 @@ struct APIKeyRequest: Sendable {
             adapters: try Self.names(input, "adapters"), mayWrite: input["readOnly"]?.boolValue != true)
         expires = input["days"]?.int64Value.map {
             WireDate(secondsSinceReferenceDate: now.secondsSinceReferenceDate + Double($0) * 86_400)
+        }
+    }
+
+    /// Throws `access.denied` for a role that the account has not: a key would wait for it to be granted.
+    func checkRoles(of principal: Principal) throws(PorticoError) {
+        let lacking = (roles ?? []).subtracting(principal.roles)
+        guard lacking.isEmpty else {
+            let names = lacking.sorted().map(\.text).joined(separator: ", ")
+            throw PorticoError(.accessDenied, "Your account has not these roles: \(names).", target: "roles")
         }
     }
 

@@ -80,8 +80,8 @@ struct AttachmentWriteEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let digest = try request.digest()
-        guard request.caller.authentication?.scope.mayWrite ?? true else {
-            throw PorticoError(.accessDenied, "This key does not reach that far.")
+        guard sync.catalogue.takesAttachments(of: request.caller.syncing) else {
+            throw PorticoError(.accessDenied, "You may change no record that could name it.")
         }
         let owner = request.caller.principal.id
         let bytes = try await services.bodies.bytes(of: request.request, limit: nil)

@@ -26,6 +26,13 @@ public struct SyncCatalogue: Sendable {
         byID = Dictionary(collections.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     }
 
+    /// Whether the caller may write a record that can name an attachment.
+    public func takesAttachments(of caller: SyncCaller) -> Bool {
+        collections.contains {
+            !$0.entity.attachments.isEmpty && $0.decision(for: caller, effect: .writes) == .allowed
+        }
+    }
+
     /// The collection of that name in messages; nil where there is none.
     public subscript(name: String) -> SyncCollection? { byName[name] }
 
