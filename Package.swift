@@ -222,7 +222,7 @@ let package = Package(
                 "IPAddresses", "Telemetry",
                 "Upstream", upstreamRecording,
                 "SQLiteStore",
-                "AttachmentFiles",
+                "AttachmentFiles", "DurableFiles",
                 "WorkerHost", "portico-worker-launcher",
                 "HostConfiguration", "CommandLineSupport", "NearestNames", "BrowserClient", "ChatPage", "Explorer",
                 "Push",
