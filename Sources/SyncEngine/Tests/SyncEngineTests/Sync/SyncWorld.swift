@@ -89,6 +89,10 @@ extension SyncWorld {
                         .owner("author"), .memberOf("rooms", through: "room", members: "members"), .hasRole("auditor"),
                     ]), write: .everyone)),
             Entity(
+                "notices", summary: "Of a room, with which they go.", key: EntityKey("id"),
+                fields: [Field("id", .string), Field("room", .string)],
+                parents: [ParentReference("room", in: "rooms")], rows: RowRules(read: .everyone, write: .everyone)),
+            Entity(
                 "pupils", summary: "Seen in one's own region.", key: EntityKey("number"),
                 fields: [Field("number", .integer), Field("region", .string), Field("secret", .bool)],
                 rows: RowRules(
