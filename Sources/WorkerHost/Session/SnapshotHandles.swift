@@ -138,16 +138,6 @@ final class CallSnapshots: Sendable {
     }
 }
 
-/// Runs a task on threads that may wait, apart from those that all tasks share.
-private final class BlockingExecutor: TaskExecutor {
-    private let queue = DispatchQueue(label: "worker.snapshot")
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-}
-
 /// One snapshot of the store, held open on the store's thread while a worker asks for reads, up to an instant.
 final class OpenSnapshot: Sendable {
     private struct Read {
@@ -195,7 +185,7 @@ final class OpenSnapshot: Sendable {
     func hold(_ records: any RecordStore, whenOver: @escaping @Sendable () -> Void) {
         let end = end
         // Stores that cannot stream read on the task's thread.
-        let task = Task(executorPreference: BlockingExecutor()) {
+        let task = Task(executorPreference: BlockingExecutor("worker.snapshot")) {
             do {
                 let pieces = try await records.streamSnapshot(within: max(.zero, end - .now)) { snapshot, output in
                     try self.run(snapshot, output)

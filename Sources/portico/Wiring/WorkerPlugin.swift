@@ -167,8 +167,8 @@ struct WorkerPlugin: Sendable {
         _ body: @escaping @Sendable () async throws -> Answer
     ) throws -> Answer {
         let (result, done) = (Answered<Answer>(), DispatchSemaphore(value: 0))
-        // Waited for below.
-        Task {
+        // Waited for below. The thread that waits may be one of the few on which tasks run otherwise.
+        Task(executorPreference: BlockingExecutor("adapter.program")) {
             do { result.set(.success(try await body())) } catch { result.set(.failure(error)) }
             done.signal()
         }
