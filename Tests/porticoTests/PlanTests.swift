@@ -421,7 +421,7 @@ import Upstream
         #expect(try rights("users") == [.login, .roles(["admin"])])
         #expect(try rights("employees") == [.login, .login])
         #expect(
-            plan.openWrites == [
+            plan.rightsWarnings == [
                 "adapters.employees: every caller with a login may write employees, and no row rule says whose rows they are"
             ])
         #expect(

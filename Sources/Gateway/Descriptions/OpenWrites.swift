@@ -20,7 +20,8 @@ public struct OpenWrites: Sendable, Equatable {
 
     private static let most = 10
 
-    private static func list(_ names: [String]) -> String {
+    /// The first names, and how many more there are.
+    public static func list(_ names: [String]) -> String {
         let shown = names.prefix(most).joined(separator: ", ")
         return names.count > most ? "\(shown) and \(names.count - most) more" : shown
     }

@@ -84,7 +84,7 @@ struct Check: AsyncParsableCommand {
 
     func run() async throws {
         let plan = try await options.plan()
-        for warning in plan.warnings + plan.openWrites {
+        for warning in plan.warnings + plan.rightsWarnings {
             FileHandle.standardError.write(Data("warning: \(warning)\n".utf8))
         }
         for remark in plan.remarks { FileHandle.standardError.write(Data("note: \(remark)\n".utf8)) }

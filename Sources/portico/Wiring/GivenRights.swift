@@ -107,9 +107,9 @@ extension HostPlan.PlannedAdapter {
     /// Names what some callers may write who may not read it: they see nothing of what they change.
     var warningOfUnreadWrites: String? {
         guard case let names = declaration.writtenUnread, !names.isEmpty else { return nil }
-        let shown = names.prefix(10).joined(separator: ", ") + (names.count > 10 ? " and \(names.count - 10) more" : "")
         return
-            "adapters.\(declaration.name): some who may write \(shown) may not read it, and are answered nothing of it"
+            "adapters.\(declaration.name): some who may write \(OpenWrites.list(names)) may not read it, and are answered "
+            + "nothing of it"
     }
 
     /// Names what every caller with a login may write, and no row rule narrows.

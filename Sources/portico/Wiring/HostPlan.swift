@@ -64,8 +64,9 @@ struct HostPlan {
     private(set) var warnings: [String]
     /// What `portico check` says besides.
     let remarks: [String]
-    /// Names what every caller with a login may write: `portico check` warns of it.
-    var openWrites: [String] {
+    /// What `portico check` warns of in who may write: what every caller with a login may, and what may not be read by its
+    /// writers.
+    var rightsWarnings: [String] {
         adapters.flatMap { [$0.warningOfOpenWrites, $0.warningOfUnreadWrites].compactMap(\.self) }
     }
 

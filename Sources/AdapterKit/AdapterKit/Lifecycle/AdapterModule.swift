@@ -47,9 +47,9 @@ public struct ConfigurationOption: Sendable, Equatable {
         case upstream
         /// A list of texts and of lists of texts. A text arrives as a list of one.
         case textLists
-        /// The path of a file, absolute or from the configuration's folder on. A text arrives, as it is written. What a library's
-        /// option names is closed to programs; to the gateway the option of a program is any text, and its file lies among what
-        /// `worker.readable` lists.
+        /// The path of a file, absolute or from the configuration's folder on. A text arrives, as it is written. What the
+        /// option of a compiled-in adapter names is closed to programs; to the gateway the option of a program is any text, and its
+        /// file lies among what `worker.readable` lists.
         case file
     }
 
