@@ -9,6 +9,8 @@ export SWIFT_BACKTRACE := enable=no
 
 JOBS ?= 2
 PREFIX ?=
+# What `make run` builds: debug or release.
+BUILD ?= release
 # For each of five readers, transcoding, and conversion.
 FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 1800
@@ -17,18 +19,22 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help run test test-all build build-host check check-deploy bench shares instructions kills kills-writes chaos-workers test-older-workers worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
+.PHONY: help npm screenshots run test test-all build build-host check check-deploy bench shares instructions kills kills-writes chaos-workers test-older-workers test-host worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install package package-again package-test clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
-run: build-host ## build release and serve the demo on http://127.0.0.1:8080, its data in .portico/
-	@.ci/demo
+# Half of a release build is the optimizer: BUILD=debug is there sooner, and what it builds `make test` takes too.
+run: need-build ## build release and serve the demo on http://127.0.0.1:8080, its console on :8081, its data in .portico/; BUILD=debug without the optimizer
+	@swift build -c $(BUILD) -j $(JOBS) --product portico
+	@swift build -c $(BUILD) -j $(JOBS) --product porticoctl
+	@.ci/build-plugins $(BUILD) $(PLUGINS)
+	@.ci/demo $(BUILD)
 
 test: need-build need-quick ## unit tests and one end-to-end pass of every adapter; FILTER=EXPRESSION for some of all tests
 	@.ci/test quick
 
-test-all: need-build need-test .build/schema-venv/done .build/generators-venv/done .build/odata-venv/done .build/soap-venv/done .build/systems-venv/done ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
+test-all: need-build need-test .build/schema-venv/done .build/generators-venv/done .build/axe-venv/done .build/odata-venv/done .build/soap-venv/done .build/systems-venv/done .build/storage-venv/done ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
 	@.ci/test all
 
 build: build-host ## release build; binaries in .build/release/, plugins in .build/release/plugins/
@@ -106,6 +112,14 @@ worker-speed: need-build need-test build-host ## what a call costs in the proces
 	@swift build -c release --package-path Benchmarks/Workers/Speed -j $(JOBS)
 	@python3 -B Benchmarks/Workers/speed.py
 
+test-host: need-build need-test ## a gateway's program in a folder apart, with Notes compiled in: a build of everything
+	@swift build --product porticoctl -j $(JOBS)
+	@.ci/test-host
+
+lost-machine: need-build need-test .build/storage-venv/done ## ROUNDS (50) machines lost under write load, restored from a folder and from moto's S3; half a minute each
+	@LOST_MACHINE_ROUNDS=$(or $(ROUNDS),50) python3 -B Tests/EndToEnd --filter 'LostMachines' test_backups
+	@LOST_MACHINE_ROUNDS=$(or $(ROUNDS),50) .build/storage-venv/bin/python -B -m unittest discover -s Tests/ObjectStorage -k lost
+
 power-loss: need-build ## the store against power loss, full and failing disks, on images rebuilt from recorded writes
 	@swift build -c release --product store-kill-driver -j $(JOBS)
 	@python3 -B Tests/PowerLoss .build/release/store-kill-driver --images 2000
@@ -136,6 +150,21 @@ install: need-install build ## PREFIX=… gets bin/ lib/ plugins/ share/ that ru
 	@test -n "$(PREFIX)" || { echo "say where: make install PREFIX=/opt/portico" >&2; exit 1; }
 	@Deploy/install-tree "$(PREFIX)"
 
+npm: need-npm ## the JavaScript client as one file with its types, an npm package directory in .build/npm/
+	@.ci/npm
+
+screenshots: need-test ## the pictures of the README, docs/images/, from the debug build
+	@.ci/screenshots
+package: need-build need-install need-package ## .deb, tarball, image, symbols, SPDX list and SHA256SUMS of the commit that is checked out, in .build/packages/; the same bytes from every path
+	@JOBS=$(JOBS) Deploy/package .build/packages
+
+package-again: package ## the packages of the same commit, from another clone and from nothing; fails where a byte differs
+	@Deploy/package-again .build/packages
+
+# As root, because it installs packages in roots of Debian of its own. OLDER: a .deb to upgrade from.
+package-test: need-build need-package-test ## what make package wrote, on bare Debian 12 and 13: installed, served, upgraded, removed, by the commands of the documents
+	@python3 -B Tests/Packages .build/packages $(OLDER)
+
 clean: ## remove what was built
 	rm -rf .build Benchmarks/*/.build Sources/*/.build Plugins/*/.build
 
@@ -151,11 +180,17 @@ clean: ## remove what was built
 .build/generators-venv/done: Tests/Generators/requirements.txt
 	@.ci/venv .build/generators-venv $<
 
+.build/axe-venv/done: Tests/Accessibility/requirements.txt
+	@.ci/venv .build/axe-venv $<
+
 .build/odata-venv/done: Tests/OData/requirements.txt
 	@.ci/venv .build/odata-venv $<
 
 .build/soap-venv/done: Tests/SOAP/requirements.txt
 	@.ci/venv .build/soap-venv $<
+
+.build/storage-venv/done: Tests/ObjectStorage/requirements.txt
+	@.ci/venv .build/storage-venv $<
 
 .build/systems-venv/done: Tests/Systems/requirements.txt
 	@.ci/venv .build/systems-venv $<

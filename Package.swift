@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The host: every module of the gateway process. Modules that apps or plugins use too are packages of their own below
+// Every module of Portico. What stands behind the trait `Server` is fetched for a gateway's program alone: an app or an adapter's
+// package that says `traits: []` resolves what the client needs. A module that people work on by itself has a manifest of its own below
 // `Sources`. `make check` compares the dependencies with docs/module-dependencies.md.
 let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
@@ -9,34 +10,30 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
-let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
-let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
-let recordStorage = Target.Dependency.product(name: "RecordStorage", package: "SyncEngine")
-let adapterProtocol = Target.Dependency.product(name: "AdapterProtocol", package: "AdapterWorker")
-let client = Target.Dependency.product(name: "Client", package: "Client")
-let upstreamRecording = Target.Dependency.product(name: "UpstreamRecording", package: "AdapterTesting")
-func sync(_ name: String) -> Target.Dependency { .product(name: name, package: "SyncEngine") }
-func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
-let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
-let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+/// A product that only the server needs.
+func server(_ product: String, _ package: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: .when(traits: ["Server"]))
+}
 
-func module(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
-    -> Target
-{
+func module(
+    _ name: String, path: String? = nil, excluding excluded: [String] = [], _ dependencies: [Target.Dependency],
+    resources: [Resource] = []
+) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", resources: resources,
-        swiftSettings: strict)
+        name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", exclude: excluded,
+        resources: resources, swiftSettings: strict)
 }
 
 func adapter(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    module(name, path: "Sources/Adapters/\(name)", [adapterKit] + dependencies)
+    module(name, path: "Sources/Adapters/\(name)", ["AdapterKit"] + dependencies)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+func tests(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
+    -> Target
+{
     .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(name)", resources: resources, swiftSettings: strict)
+        name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", resources: resources,
+        swiftSettings: strict)
 }
 
 /// A program that tests or measures, built for release.
@@ -44,40 +41,35 @@ func driver(_ name: String, path: String, _ dependencies: [Target.Dependency]) -
     .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
-/// The tests of a package below `Sources`, built and run with the host's, so that one build serves all tests. The package's
-/// own manifest has them as well, for working on it alone. They are compiled under its name: declarations with `package`
-/// access are visible to them in both builds.
-func packageTests(_ name: String, of package: String, path: String? = nil, _ dependencies: [Target.Dependency])
-    -> Target
-{
-    .testTarget(
-        name: name, dependencies: dependencies, path: path ?? "Sources/\(package)/Tests/\(name)", packageAccess: false,
-        swiftSettings: strict + [.unsafeFlags(["-package-name", package.lowercased()])])
-}
-
 let package = Package(
     name: "Portico",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
+        // For a gateway's program of one's own. Needs the trait `Server`.
+        .library(name: "Host", targets: ["Host", "BuiltInAdapters"]),
+        // For adapters, compiled into a host or as programs.
+        .library(name: "AdapterKit", targets: ["AdapterKit", "ValueTree"]),
+        .library(name: "AdapterWorker", targets: ["AdapterWorker"]),
+        .library(name: "AdapterTesting", targets: ["AdapterTesting"]),
+        // For apps.
+        .library(name: "Client", targets: ["Client"]),
         .executable(name: "portico", targets: ["portico"]),
-        .executable(name: "porticoctl", targets: ["porticoctl"]),
+        .executable(name: "porticoctl", targets: ["porticoctl-program"]),
         .executable(name: "portico-worker-launcher", targets: ["portico-worker-launcher"]),
         .executable(name: "portico-client-demo", targets: ["portico-client-demo"]),
         .executable(name: "portico-stand-in", targets: ["portico-stand-in"]),
     ],
+    traits: [
+        .trait(name: "Server", description: "What a gateway's program needs; an app and an adapter do without."),
+        .default(enabledTraits: ["Server"]),
+    ],
     dependencies: [
-        .package(path: "Sources/AdapterKit"),
-        .package(path: "Sources/AdapterTesting"),
-        .package(path: "Sources/AdapterWorker"),
-        .package(path: "Sources/Client"),
-        .package(path: "Sources/OData"),
-        .package(path: "Sources/WireFormats"),
-        .package(path: "Sources/SyncEngine"),
-        .package(path: "Sources/SyncSimulator"),
+        // A range, because the interface of Host shows it: a program of one's own may need a later version.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Exact versions, because Package.resolved is not committed.
-        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
@@ -93,382 +85,498 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
     targets: [
+        module("ValueTree", path: "Sources/AdapterKit/ValueTree", []),
+        module("AdapterKit", path: "Sources/AdapterKit/AdapterKit", ["ValueTree"]),
+        module("AdapterProtocol", path: "Sources/AdapterWorker/AdapterProtocol", ["AdapterKit"]),
+        module("AdapterWorker", path: "Sources/AdapterWorker/AdapterWorker", ["AdapterKit", "AdapterProtocol"]),
+        module(
+            "WireFormats", excluding: ["Conformance", "Drivers", "Package.swift", "Tests"], ["AdapterKit"]),
+        module("WireFormatTesting", path: "Sources/WireFormats/Conformance", ["AdapterKit", "WireFormats"]),
+        module("ODataModel", path: "Sources/OData/ODataModel", ["AdapterKit", "WireFormats"]),
+        module("ODataLanguage", path: "Sources/OData/ODataLanguage", ["AdapterKit", "ODataModel"]),
+        module("ODataEngine", path: "Sources/OData/ODataEngine", ["AdapterKit", "ODataModel", "ODataLanguage"]),
+        module("ODataFuzzing", path: "Sources/OData/Fuzzing", ["AdapterKit"]),
+        driver(
+            "odata-fuzz", path: "Sources/OData/Drivers/Fuzz",
+            ["AdapterKit", "ODataFuzzing", "ODataModel", "ODataLanguage", "ODataEngine"]),
+        module("SyncMessages", path: "Sources/SyncEngine/SyncMessages", ["AdapterKit"]),
+        module("SyncDevice", path: "Sources/SyncEngine/SyncDevice", ["AdapterKit", "SyncMessages"]),
+        module(
+            "ReplicaStorage", path: "Sources/Client/Storage",
+            [
+                "AdapterKit", "WireFormats", "SyncMessages", "SyncDevice",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        module(
+            "Client", excluding: ["Package.swift", "Storage", "Tests"],
+            [
+                "AdapterKit", "WireFormats", "SyncMessages", "SyncDevice", "ReplicaStorage",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        module("RecordStorage", path: "Sources/SyncEngine/RecordStorage", ["AdapterKit"]),
+        module("RecordEvaluation", path: "Sources/SyncEngine/RecordEvaluation", ["AdapterKit", "RecordStorage"]),
+        module(
+            "SyncEngine", path: "Sources/SyncEngine/SyncEngine", ["AdapterKit", "SyncMessages", "RecordStorage"]),
+        module(
+            "MemoryStore", path: "Sources/SyncEngine/MemoryStore", ["AdapterKit", "RecordStorage", "RecordEvaluation"]),
+        module(
+            "SyncSimulator", path: "Sources/SyncSimulator/Simulator",
+            [
+                "AdapterKit", "WireFormats", "SyncMessages", "SyncDevice", "RecordStorage", "SyncEngine", "MemoryStore",
+                "ReplicaStorage",
+            ]),
+        driver("sync-simulator", path: "Sources/SyncSimulator/Driver", ["SyncSimulator"]),
+        module(
+            "StoreConformance", path: "Sources/SyncEngine/StoreConformance",
+            ["AdapterKit", "RecordStorage", "RecordEvaluation"]),
+        module(
+            "UpstreamRecording", path: "Sources/AdapterTesting/UpstreamRecording", ["AdapterKit", "WireFormats"]),
+        module(
+            "AdapterTesting", path: "Sources/AdapterTesting/AdapterTesting",
+            ["AdapterKit", "RecordStorage", "MemoryStore", "UpstreamRecording"]),
         .systemLibrary(
             name: "CLibXML2", path: "Sources/CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         module("XMLSchema", ["CLibXML2"]),
-        module("SOAP", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
+        module("SOAP", ["AdapterKit", "WireFormats", server("Crypto", "swift-crypto")]),
         .systemLibrary(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         module("IPAddresses", []),
-        module("AccountShares", [adapterKit, .product(name: "NIOCore", package: "swift-nio")]),
-        module("Telemetry", [adapterKit, wireFormats, metrics, tracing]),
-        module("CSV", [adapterKit]),
-        module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
+        module("Admission", ["AdapterKit", server("DequeModule", "swift-collections")]),
+        module("AdmissionTesting", path: "Tests/AdmissionTesting", ["AdapterKit", "Admission"]),
+        module(
+            "Telemetry",
+            [
+                "AdapterKit", "WireFormats", server("CoreMetrics", "swift-metrics"),
+                server("Tracing", "swift-distributed-tracing"),
+            ]),
+        module("CSV", ["AdapterKit"]),
+        module("DurableFiles", ["AdapterKit", server("Crypto", "swift-crypto")]),
         module(
             "AdapterPackages",
             [
-                adapterKit, adapterProtocol, wireFormats, "DurableFiles",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AdapterKit", "AdapterProtocol", "WireFormats", "DurableFiles",
+                server("Crypto", "swift-crypto"),
             ]),
         module(
             "SQLiteStore",
             [
-                recordStorage, adapterKit, wireFormats, "DurableFiles", "Telemetry",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "RecordStorage", "AdapterKit", "Admission", "WireFormats", "DurableFiles", "Telemetry",
+                server("DequeModule", "swift-collections"),
+                server("GRDB", "GRDB.swift"),
+                server("GRDBSQLite", "GRDB.swift"),
+            ]),
+        module(
+            "Backups",
+            [
+                "AdapterKit", "RecordStorage", "WireFormats", "DurableFiles", "AttachmentFiles", "SQLiteStore",
+                server("Crypto", "swift-crypto"),
             ]),
         module(
             "Identity",
             [
-                adapterKit, "IPAddresses", recordStorage,
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                "AdapterKit", "Admission", "IPAddresses", "RecordStorage",
+                server("Crypto", "swift-crypto"),
+                server("CryptoExtras", "swift-crypto"),
+                server("DequeModule", "swift-collections"),
+                server("JWTKit", "jwt-kit"),
             ]),
         module(
             "Upstream",
             [
-                adapterKit, wireFormats, "AccountShares", "IPAddresses", "CZlib", "Telemetry",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "AdapterKit", "WireFormats", "Admission", "IPAddresses", "CZlib", "Telemetry",
+                server("AsyncHTTPClient", "async-http-client"),
+                server("Crypto", "swift-crypto"),
+                server("CryptoExtras", "swift-crypto"),
+                server("DequeModule", "swift-collections"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOHTTP2", "swift-nio-http2"),
+                server("NIOPosix", "swift-nio"),
+                server("NIOSSL", "swift-nio-ssl"),
             ]),
         module(
             "WorkerTesting", path: "Tests/WorkerTesting",
             [
-                "WorkerHost", adapterKit, adapterProtocol,
-                .product(name: "AdapterWorker", package: "AdapterWorker"),
+                "WorkerHost", "AdapterKit", "AdapterProtocol",
+                "AdapterWorker",
             ]),
         module(
             "UpstreamStandIn", path: "Tests/UpstreamStandIn",
             [
-                adapterKit, "IPAddresses", "Upstream",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "AdapterKit", "IPAddresses", "Upstream",
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOPosix", "swift-nio"),
             ]),
         module(
             "AttachmentFiles",
-            [adapterKit, recordStorage, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
-        module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
+            ["AdapterKit", "RecordStorage", "DurableFiles", server("Crypto", "swift-crypto")]),
+        module("Push", ["AdapterKit", "WireFormats", server("Crypto", "swift-crypto")]),
         module(
             "MirrorEngine",
-            [adapterKit, recordStorage, "AccountShares", .product(name: "Crypto", package: "swift-crypto")]),
+            ["AdapterKit", "RecordStorage", "Admission", server("Crypto", "swift-crypto")]),
         .target(
             name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
-        module("WorkerHost", [adapterKit, adapterProtocol, recordStorage, wireFormats, "CWorkerProcess"]),
+        module(
+            "WorkerHost",
+            [
+                "AdapterKit", "AdapterProtocol", "Admission", "RecordStorage", "WireFormats", "CWorkerProcess",
+                server("DequeModule", "swift-collections"),
+            ]),
         .executableTarget(
             name: "portico-worker-launcher", path: "Sources/portico-worker-launcher",
             cSettings: [.treatAllWarnings(as: .error)]),
         module("NearestNames", []),
-        module("HostConfiguration", [adapterKit, "NearestNames", .product(name: "Yams", package: "Yams")]),
+        module("HostConfiguration", ["AdapterKit", "NearestNames", server("Yams", "Yams")]),
         module(
             "CommandLineSupport",
-            ["NearestNames", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+            ["NearestNames", server("ArgumentParser", "swift-argument-parser")]),
         module(
             "HTTPServer",
             [
-                adapterKit, "IPAddresses",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "AdapterKit", "IPAddresses",
+                server("HTTPTypes", "swift-http-types"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHPACK", "swift-nio-http2"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOHTTP2", "swift-nio-http2"),
+                server("NIOPosix", "swift-nio"),
+                server("NIOSSL", "swift-nio-ssl"),
+                server("NIOTLS", "swift-nio"),
+                server("ServiceLifecycle", "swift-service-lifecycle"),
             ]),
         module(
             "Gateway",
             [
-                adapterKit, wireFormats, recordStorage, syncEngine, "AccountShares", "CSV", "HTTPServer", "Identity",
+                "AdapterKit", "WireFormats", "RecordStorage", "SyncEngine", "Admission", "CSV", "HTTPServer",
+                "Identity",
                 "IPAddresses", "MirrorEngine", "NearestNames", "SOAP", "CZlib", "Telemetry",
-                .product(name: "SyncMessages", package: "SyncEngine"),
-                metrics, tracing,
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]),
+                "SyncMessages",
+                server("CoreMetrics", "swift-metrics"), server("Tracing", "swift-distributed-tracing"),
+                server("Crypto", "swift-crypto"),
+                server("DequeModule", "swift-collections"),
+                server("HTTPTypes", "swift-http-types"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("ServiceLifecycle", "swift-service-lifecycle"),
+            ], resources: [.embedInCode("Pages/Base")]),
         module(
-            "BrowserClient", ["Gateway", adapterKit],
-            resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
-        module("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
-        module("Explorer", ["Gateway", adapterKit, wireFormats], resources: [.embedInCode("Files")]),
-        adapter("PlistFeeds", [wireFormats]),
-        adapter("EmployeeSearch", [wireFormats, "SOAP"]),
-        adapter("XMLUsers", [wireFormats]),
-        adapter("Chat", [wireFormats]),
+            "BrowserClient", ["Gateway", "AdapterKit"],
+            resources: [.embedInCode("Client"), .embedInCode("Demonstration"), .embedInCode("Account")]),
+        module("ChatPage", ["Gateway", "AdapterKit"], resources: [.embedInCode("Files")]),
+        module("Explorer", ["Gateway", "AdapterKit", "WireFormats"], resources: [.embedInCode("Files")]),
+        module("Console", ["Gateway", "AdapterKit"], resources: [.embedInCode("Files")]),
+        adapter("PlistFeeds", ["WireFormats"]),
+        adapter("EmployeeSearch", ["WireFormats", "SOAP"]),
+        adapter("XMLUsers", ["WireFormats"]),
+        adapter("Chat", ["WireFormats"]),
         module(
             "ODataAdapter", path: "Sources/Adapters/OData",
             [
-                adapterKit, wireFormats, "CSV", odata("ODataModel"), odata("ODataLanguage"), odata("ODataEngine"),
+                "AdapterKit", "WireFormats", "CSV", "ODataModel", "ODataLanguage", "ODataEngine",
             ]),
-        adapter("ODataReference", [wireFormats]),
-        adapter("ConnectedSystems", [wireFormats, "CSV", "HostConfiguration"]),
+        adapter("ODataReference", ["WireFormats"]),
+        adapter("ConnectedSystems", ["WireFormats", "CSV", "HostConfiguration"]),
+        module(
+            "Host",
+            [
+                "AdapterKit", "Admission", "WireFormats", "RecordStorage", "SyncEngine", server("Logging", "swift-log"),
+                "Gateway",
+                "HTTPServer", "Identity",
+                "IPAddresses", "Telemetry",
+                "Upstream", "UpstreamRecording",
+                "SQLiteStore",
+                "AttachmentFiles", "Backups", "DurableFiles",
+                "WorkerHost", "portico-worker-launcher",
+                "HostConfiguration", "CommandLineSupport", "NearestNames", "BrowserClient", "Console", "Explorer",
+                "Push", "ConnectedSystems", "AdapterPackages",
+                server("ArgumentParser", "swift-argument-parser"),
+                server("Crypto", "swift-crypto"),
+                server("ServiceLifecycle", "swift-service-lifecycle"),
+                server("SwiftASN1", "swift-asn1"),
+                server("X509", "swift-certificates"),
+            ]),
+        module(
+            "BuiltInAdapters",
+            ["Host", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "ChatPage", "ODataAdapter", "ODataReference"]),
         .executableTarget(
             name: "portico",
             dependencies: [
-                adapterKit, wireFormats, recordStorage, syncEngine, logging, "Gateway", "HTTPServer", "Identity",
-                "IPAddresses", "Telemetry",
-                "Upstream", upstreamRecording,
-                "SQLiteStore",
-                "AttachmentFiles", "DurableFiles",
-                "WorkerHost", "portico-worker-launcher",
-                "HostConfiguration", "CommandLineSupport", "NearestNames", "BrowserClient", "ChatPage", "Explorer",
-                "Push",
-                "PlistFeeds", "EmployeeSearch", "XMLUsers",
-                "Chat", "ODataAdapter", "ODataReference", "ConnectedSystems", "AdapterPackages",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
+                "Host", "BuiltInAdapters", "WireFormats", "porticoctl",
+                server("ArgumentParser", "swift-argument-parser"),
             ],
             path: "Sources/portico", swiftSettings: strict),
-        module("ClientGeneration", [adapterKit, odata("ODataModel")]),
-        .executableTarget(
-            name: "porticoctl",
-            dependencies: [
-                adapterKit, "AdapterPackages", "ClientGeneration", "CommandLineSupport", "ConnectedSystems", "SOAP",
-                wireFormats, recordStorage,
-                odata("ODataModel"),
-                odata("ODataLanguage"),
-                odata("ODataEngine"),
+        module("Notes", path: "Plugins/Notes/Sources/Notes", ["AdapterKit"]),
+        driver("NotesWorker", path: "Plugins/Notes/Sources/NotesWorker", ["Notes", "AdapterWorker"]),
+        driver("notes-host", path: "Tests/Drivers/NotesHost", ["Host", "BuiltInAdapters", "Notes"]),
+        module("ClientGeneration", ["AdapterKit", "ODataModel"]),
+        module(
+            "porticoctl",
+            [
+                "AdapterKit", "AdapterPackages", "CSV", "ClientGeneration", "CommandLineSupport", "ConnectedSystems",
+                "SOAP",
+                "WireFormats", "RecordStorage",
+                "ODataModel",
+                "ODataLanguage",
+                "ODataEngine",
                 "SQLiteStore",
-                "AttachmentFiles", "DurableFiles",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            path: "Sources/porticoctl", swiftSettings: strict),
+                "AttachmentFiles", "Backups", "DurableFiles", "IPAddresses", "Upstream",
+                server("ArgumentParser", "swift-argument-parser"),
+                server("AsyncHTTPClient", "async-http-client"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOPosix", "swift-nio"),
+                server("NIOSSL", "swift-nio-ssl"),
+            ]),
         .executableTarget(
-            name: "portico-client-demo", dependencies: [client], path: "Sources/portico-client-demo",
+            name: "porticoctl-program", dependencies: ["porticoctl"], path: "Sources/porticoctl-program",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "portico-client-demo", dependencies: ["Client"], path: "Sources/portico-client-demo",
             swiftSettings: strict),
         module(
             "StandInService",
             [
-                adapterKit, wireFormats, "SOAP",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "AdapterKit", "WireFormats", "SOAP",
+                server("GRDB", "GRDB.swift"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOPosix", "swift-nio"),
             ]),
         .executableTarget(
             name: "portico-stand-in",
             dependencies: [
-                "StandInService", adapterKit, wireFormats,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "StandInService", "AdapterKit", "WireFormats",
+                server("ArgumentParser", "swift-argument-parser"),
+                server("AsyncHTTPClient", "async-http-client"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
             ],
             path: "Sources/portico-stand-in", swiftSettings: strict),
         module(
             "MirrorSimulator", path: "Sources/MirrorSimulator/Simulator",
             [
-                "MirrorEngine", adapterKit, recordStorage, syncEngine, sync("SyncMessages"), sync("SyncDevice"),
-                sync("MemoryStore"), .product(name: "SyncSimulator", package: "SyncSimulator"),
+                "MirrorEngine", "AdapterKit", "RecordStorage", "SyncEngine", "SyncMessages", "SyncDevice",
+                "MemoryStore", "SyncSimulator",
             ]),
         driver(
             "mirror-simulator", path: "Sources/MirrorSimulator/Driver",
-            ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),
-        driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
-        driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", recordStorage, adapterKit]),
+            ["MirrorSimulator", "SyncSimulator"]),
+        driver("client-kill-driver", path: "Tests/Drivers/ClientKill", ["Client"]),
+        driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", "RecordStorage", "AdapterKit"]),
         driver(
             "worker-speed", path: "Tests/Drivers/WorkerSpeed",
-            ["WorkerHost", adapterKit, .product(name: "AdapterWorker", package: "AdapterWorker")]),
-        driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", recordStorage, adapterKit]),
+            ["WorkerHost", "AdapterKit", "AdapterWorker"]),
+        driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", "RecordStorage", "AdapterKit"]),
         tests(
             "SQLiteStoreTests",
             [
-                "SQLiteStore", "DurableFiles", "AttachmentFiles", "Telemetry", recordStorage, adapterKit,
-                .product(name: "GRDB", package: "GRDB.swift"), sync("MemoryStore"),
-                .product(name: "StoreConformance", package: "SyncEngine"),
+                "SQLiteStore", "Admission", "AdmissionTesting", "DurableFiles", "AttachmentFiles", "Telemetry",
+                "RecordStorage", "AdapterKit", server("GRDB", "GRDB.swift"), "MemoryStore",
+                "StoreConformance",
+            ]),
+        tests(
+            "BackupsTests",
+            [
+                "Backups", "AttachmentFiles", "SQLiteStore", "AdapterKit", "RecordStorage",
+                server("Crypto", "swift-crypto"),
             ]),
         tests(
             "ODataQueryTests",
             [
-                odata("ODataFuzzing"),
-                odata("ODataEngine"), odata("ODataLanguage"), odata("ODataModel"),
+                "ODataFuzzing",
+                "ODataEngine", "ODataLanguage", "ODataModel",
                 "SQLiteStore",
-                recordStorage, adapterKit,
+                "RecordStorage", "AdapterKit",
             ]),
         tests(
             "ODataAdapterTests",
             [
-                "ODataAdapter", "ODataReference", "SQLiteStore", adapterKit, wireFormats, recordStorage,
-                sync("MemoryStore"), .product(name: "AdapterTesting", package: "AdapterTesting"),
+                "ODataAdapter", "ODataReference", "SQLiteStore", "AdapterKit", "WireFormats", "RecordStorage",
+                "MemoryStore", "AdapterTesting",
             ]),
         tests(
             "IdentityTests",
             [
-                "Identity", "IPAddresses", "Upstream", "UpstreamStandIn", adapterKit, recordStorage,
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
+                "Identity", "Admission", "AdmissionTesting", "IPAddresses", "Upstream", "UpstreamStandIn", "AdapterKit",
+                "RecordStorage",
+                server("Crypto", "swift-crypto"),
+                server("CryptoExtras", "swift-crypto"),
             ]),
         tests(
             "XMLSchemaTests",
             [
-                "XMLSchema", "CLibXML2", adapterKit, wireFormats,
-                .product(name: "WireFormatTesting", package: "WireFormats"),
+                "XMLSchema", "CLibXML2", "AdapterKit", "WireFormats",
+                "WireFormatTesting",
             ]),
         tests(
             "UpstreamTests",
             [
-                "Upstream", "IPAddresses", "UpstreamStandIn", "CZlib", adapterKit, upstreamRecording,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "Upstream", "Admission", "AdmissionTesting", "IPAddresses", "UpstreamStandIn", "CZlib", "AdapterKit",
+                "UpstreamRecording",
+                server("AsyncHTTPClient", "async-http-client"),
+                server("Crypto", "swift-crypto"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
             ]),
+        tests("AdmissionTests", ["Admission", "AdmissionTesting", "AdapterKit"]),
         tests(
             "MirrorEngineTests",
-            ["MirrorEngine", adapterKit, recordStorage, sync("MemoryStore")]),
+            ["MirrorEngine", "AdapterKit", "RecordStorage", "MemoryStore"]),
         tests(
             "porticoctlTests",
             [
-                "porticoctl", "CommandLineSupport", "HTTPServer", "IPAddresses", "SQLiteStore", adapterKit, wireFormats,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "porticoctl", "CommandLineSupport", "HTTPServer", "IPAddresses", "SQLiteStore", "AdapterKit",
+                "WireFormats",
+                server("ArgumentParser", "swift-argument-parser"),
+                server("HTTPTypes", "swift-http-types"),
+                server("NIOCore", "swift-nio"),
+                server("NIOPosix", "swift-nio"),
             ]),
         tests(
-            "porticoTests",
+            "HostTests",
             [
-                "portico", "Gateway", "HostConfiguration", "Identity", "Push", "Telemetry",
-                "Upstream", syncEngine,
-                recordStorage, adapterKit, adapterProtocol, wireFormats,
-                logging,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
+                "Host", "BuiltInAdapters", "portico", "Gateway", "HostConfiguration", "Identity", "Push", "Telemetry",
+                "Upstream", "SyncEngine",
+                "RecordStorage", "AdapterKit", "AdapterProtocol", "WireFormats",
+                server("Logging", "swift-log"),
+                server("ArgumentParser", "swift-argument-parser"),
+                server("AsyncHTTPClient", "async-http-client"),
+                server("NIOCore", "swift-nio"),
+                server("NIOHTTP1", "swift-nio"),
+                server("SwiftASN1", "swift-asn1"),
+                server("X509", "swift-certificates"),
             ]),
         tests(
-            "TelemetryTests", ["Telemetry", adapterKit, wireFormats, metrics, tracing]),
-        tests("PushTests", ["Push", adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
+            "TelemetryTests",
+            [
+                "Telemetry", "AdapterKit", "WireFormats", server("CoreMetrics", "swift-metrics"),
+                server("Tracing", "swift-distributed-tracing"),
+            ]),
+        tests("PushTests", ["Push", "AdapterKit", "WireFormats", server("Crypto", "swift-crypto")]),
         tests(
             "AttachmentFilesTests",
             [
-                "AttachmentFiles", adapterKit, recordStorage, .product(name: "Crypto", package: "swift-crypto"),
+                "AttachmentFiles", "AdapterKit", "RecordStorage", server("Crypto", "swift-crypto"),
             ]),
-        tests("SOAPTests", ["SOAP", adapterKit, wireFormats], resources: [.copy("Fixtures")]),
+        tests("SOAPTests", ["SOAP", "AdapterKit", "WireFormats"], resources: [.copy("Fixtures")]),
         tests(
             "MirrorSimulatorTests",
-            ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),
-        tests("StandInServiceTests", ["StandInService", adapterKit, wireFormats]),
+            ["MirrorSimulator", "SyncSimulator"]),
+        tests("StandInServiceTests", ["StandInService", "AdapterKit", "WireFormats"]),
         // A program in C that does what a worker must not be able to.
         .executableTarget(
             name: "hostile-worker", path: "Tests/Drivers/HostileWorker", cSettings: [.treatAllWarnings(as: .error)]),
         tests(
             "WorkerHostTests",
-            ["WorkerHost", adapterKit, adapterProtocol, "portico-worker-launcher", "hostile-worker"]),
+            [
+                "WorkerHost", "Admission", "AdmissionTesting", "AdapterKit", "AdapterProtocol",
+                "portico-worker-launcher",
+                "hostile-worker",
+            ]),
         tests(
             "AdapterPackagesTests",
-            ["AdapterPackages", adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
+            ["AdapterPackages", "AdapterKit", server("Crypto", "swift-crypto")]),
         tests(
             "WorkerProtocolTests",
             [
-                "WorkerHost", "WorkerTesting", "SQLiteStore", recordStorage, adapterKit, adapterProtocol,
-                .product(name: "AdapterTesting", package: "AdapterTesting"),
+                "WorkerHost", "WorkerTesting", "SQLiteStore", "RecordStorage", "AdapterKit", "AdapterProtocol",
+                "AdapterTesting",
             ]),
-        tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),
-        tests("HostConfigurationTests", ["HostConfiguration", "NearestNames", adapterKit]),
+        tests("ClientGenerationTests", ["ClientGeneration", "AdapterKit", "ODataModel"]),
+        tests("HostConfigurationTests", ["HostConfiguration", "NearestNames", "AdapterKit"]),
         tests(
             "HTTPServerTests",
             [
-                "HTTPServer", "IPAddresses", adapterKit,
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
+                "HTTPServer", "IPAddresses", "AdapterKit",
+                server("HTTPTypes", "swift-http-types"),
+                server("NIOCore", "swift-nio"),
+                server("NIOEmbedded", "swift-nio"),
+                server("NIOHPACK", "swift-nio-http2"),
+                server("NIOHTTP1", "swift-nio"),
+                server("NIOHTTP2", "swift-nio-http2"),
+                server("NIOPosix", "swift-nio"),
+                server("NIOSSL", "swift-nio-ssl"),
+                server("AsyncHTTPClient", "async-http-client"),
+                server("Crypto", "swift-crypto"),
+                server("ServiceLifecycle", "swift-service-lifecycle"),
+                server("ServiceLifecycleTestKit", "swift-service-lifecycle"),
+                server("SwiftASN1", "swift-asn1"),
+                server("X509", "swift-certificates"),
             ]),
         tests(
             "GatewayTests",
             [
-                "Gateway", "AccountShares", "CSV", "HTTPServer", "Identity", "SQLiteStore", "AttachmentFiles",
-                "WorkerHost",
-                adapterKit,
-                "Telemetry", wireFormats, recordStorage, syncEngine, sync("MemoryStore"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "SyncMessages", package: "SyncEngine"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "Gateway", "Admission", "AdmissionTesting", "CSV", "HTTPServer", "Identity", "MirrorEngine",
+                "SQLiteStore",
+                "AttachmentFiles",
+                "AdapterKit",
+                "Telemetry", "WireFormats", "RecordStorage", "SyncEngine", "MemoryStore",
+                server("Crypto", "swift-crypto"),
+                "SyncMessages",
+                server("HTTPTypes", "swift-http-types"),
+                server("NIOCore", "swift-nio"),
+                server("NIOPosix", "swift-nio"),
             ]),
         tests(
             "AdapterTests",
             [
-                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "WorkerTesting", adapterKit, wireFormats,
-                .product(name: "AdapterTesting", package: "AdapterTesting"),
+                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "WorkerTesting", "AdapterKit", "WireFormats",
+                "AdapterTesting",
             ]),
         tests(
             "ConnectedSystemsTests",
             [
-                "ConnectedSystems", "HostConfiguration", adapterKit, wireFormats,
-                .product(name: "AdapterTesting", package: "AdapterTesting"),
+                "ConnectedSystems", "HostConfiguration", "AdapterKit", "WireFormats",
+                "AdapterTesting",
             ]),
-        packageTests("AdapterProtocolTests", of: "AdapterWorker", [adapterKit, adapterProtocol]),
-        packageTests(
-            "AdapterWorkerTests", of: "AdapterWorker",
-            [adapterKit, .product(name: "AdapterWorker", package: "AdapterWorker")]),
-        packageTests("ValueTreeTests", of: "AdapterKit", [adapterKit]),
-        packageTests("AdapterKitTests", of: "AdapterKit", [adapterKit]),
-        packageTests(
-            "WireFormatsTests", of: "WireFormats",
-            [wireFormats, .product(name: "WireFormatTesting", package: "WireFormats"), adapterKit]),
-        packageTests(
-            "ODataEngineTests", of: "OData",
-            [odata("ODataEngine"), odata("ODataLanguage"), odata("ODataModel"), adapterKit]),
-        packageTests("ODataModelTests", of: "OData", [odata("ODataModel"), adapterKit, wireFormats]),
-        packageTests("ODataLanguageTests", of: "OData", [odata("ODataLanguage"), odata("ODataModel"), adapterKit]),
-        packageTests(
-            "SyncEngineTests", of: "SyncEngine",
+        tests(
+            "AdapterProtocolTests", path: "Sources/AdapterWorker/Tests/AdapterProtocolTests",
+            ["AdapterKit", "AdapterProtocol"]),
+        tests(
+            "AdapterWorkerTests", path: "Sources/AdapterWorker/Tests/AdapterWorkerTests",
+            ["AdapterKit", "AdapterWorker"]),
+        tests(
+            "ValueTreeTests", path: "Sources/AdapterKit/Tests/ValueTreeTests", ["AdapterKit"]),
+        tests(
+            "AdapterKitTests", path: "Sources/AdapterKit/Tests/AdapterKitTests", ["AdapterKit"]),
+        tests(
+            "WireFormatsTests", path: "Sources/WireFormats/Tests/WireFormatsTests",
+            ["WireFormats", "WireFormatTesting", "AdapterKit"]),
+        tests(
+            "ODataEngineTests", path: "Sources/OData/Tests/ODataEngineTests",
+            ["ODataEngine", "ODataLanguage", "ODataModel", "AdapterKit"]),
+        tests(
+            "ODataModelTests", path: "Sources/OData/Tests/ODataModelTests", ["ODataModel", "AdapterKit", "WireFormats"]),
+        tests(
+            "ODataLanguageTests", path: "Sources/OData/Tests/ODataLanguageTests",
+            ["ODataLanguage", "ODataModel", "AdapterKit"]),
+        tests(
+            "SyncEngineTests", path: "Sources/SyncEngine/Tests/SyncEngineTests",
             [
-                recordStorage, syncEngine, sync("SyncMessages"), sync("MemoryStore"), sync("StoreConformance"),
-                adapterKit,
+                "RecordStorage", "SyncEngine", "SyncMessages", "MemoryStore", "StoreConformance",
+                "AdapterKit",
             ]),
-        packageTests("SyncDeviceTests", of: "SyncEngine", [sync("SyncDevice"), sync("SyncMessages"), adapterKit]),
-        packageTests(
-            "SyncSimulatorTests", of: "SyncSimulator", path: "Sources/SyncSimulator/Tests",
-            [.product(name: "SyncSimulator", package: "SyncSimulator")]),
-        packageTests(
-            "AdapterTestingTests", of: "AdapterTesting",
-            [.product(name: "AdapterTesting", package: "AdapterTesting"), adapterKit]),
-        packageTests(
-            "UpstreamRecordingTests", of: "AdapterTesting",
-            [.product(name: "AdapterTesting", package: "AdapterTesting"), upstreamRecording, adapterKit]),
-        packageTests(
-            "ClientTests", of: "Client",
+        tests(
+            "SyncDeviceTests", path: "Sources/SyncEngine/Tests/SyncDeviceTests",
+            ["SyncDevice", "SyncMessages", "AdapterKit"]),
+        tests(
+            "SyncSimulatorTests", path: "Sources/SyncSimulator/Tests",
+            ["SyncSimulator"]),
+        tests(
+            "AdapterTestingTests", path: "Sources/AdapterTesting/Tests/AdapterTestingTests",
+            ["AdapterTesting", "AdapterKit"]),
+        tests(
+            "UpstreamRecordingTests", path: "Sources/AdapterTesting/Tests/UpstreamRecordingTests",
+            ["AdapterTesting", "UpstreamRecording", "AdapterKit"]),
+        tests(
+            "ClientTests", path: "Sources/Client/Tests/ClientTests",
             [
-                client, .product(name: "ReplicaStorage", package: "Client"), adapterKit, wireFormats,
-                sync("SyncMessages"), .product(name: "GRDB", package: "GRDB.swift"), recordStorage,
-                syncEngine, sync("MemoryStore"),
+                "Client", "ReplicaStorage", "AdapterKit", "WireFormats",
+                "SyncMessages", server("GRDB", "GRDB.swift"), "RecordStorage",
+                "SyncEngine", "MemoryStore",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -7,7 +7,7 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
+let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "Portico")
 
 let package = Package(
     name: "Inventory",
@@ -19,19 +19,18 @@ let package = Package(
         .library(name: "Inventory", targets: ["Inventory"]),
     ],
     dependencies: [
-        .package(path: "../../Sources/AdapterKit"),
-        .package(path: "../../Sources/AdapterTesting"),
-        .package(path: "../../Sources/AdapterWorker"),
+        // Without the server. In a repository of your own: Portico's address and a version.
+        .package(name: "Portico", path: "../..", traits: [])
     ],
     targets: [
         .target(name: "Inventory", dependencies: [adapterKit], swiftSettings: strict),
         .executableTarget(
             name: "inventory-worker",
-            dependencies: ["Inventory", .product(name: "AdapterWorker", package: "AdapterWorker")],
+            dependencies: ["Inventory", .product(name: "AdapterWorker", package: "Portico")],
             swiftSettings: strict),
         .testTarget(
             name: "InventoryTests",
-            dependencies: ["Inventory", adapterKit, .product(name: "AdapterTesting", package: "AdapterTesting")],
+            dependencies: ["Inventory", adapterKit, .product(name: "AdapterTesting", package: "Portico")],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

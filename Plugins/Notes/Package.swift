@@ -17,19 +17,22 @@ let package = Package(
         .library(name: "Notes", targets: ["Notes"]),
     ],
     dependencies: [
-        // In a repository of your own: the path of the Portico checkout that your host is built from.
-        .package(path: "../../Sources/AdapterKit"),
-        .package(path: "../../Sources/AdapterWorker"),
+        // Without the server. In a repository of your own: Portico's address and a version.
+        .package(name: "Portico", path: "../..", traits: [])
     ],
     targets: [
         .target(
-            name: "Notes", dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
+            name: "Notes", dependencies: [.product(name: "AdapterKit", package: "Portico")],
             swiftSettings: strict),
         .executableTarget(
-            name: "NotesWorker", dependencies: ["Notes", .product(name: "AdapterWorker", package: "AdapterWorker")],
+            name: "NotesWorker", dependencies: ["Notes", .product(name: "AdapterWorker", package: "Portico")],
             swiftSettings: strict),
         .testTarget(
-            name: "NotesTests", dependencies: ["Notes", .product(name: "AdapterKit", package: "AdapterKit")],
+            name: "NotesTests",
+            dependencies: [
+                "Notes", .product(name: "AdapterKit", package: "Portico"),
+                .product(name: "AdapterTesting", package: "Portico"),
+            ],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

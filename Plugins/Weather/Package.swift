@@ -7,7 +7,7 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
+let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "Portico")
 
 let package = Package(
     name: "Weather",
@@ -19,18 +19,17 @@ let package = Package(
         .library(name: "Weather", targets: ["Weather"]),
     ],
     dependencies: [
-        .package(path: "../../Sources/AdapterKit"),
-        .package(path: "../../Sources/AdapterTesting"),
-        .package(path: "../../Sources/AdapterWorker"),
+        // Without the server. In a repository of your own: Portico's address and a version.
+        .package(name: "Portico", path: "../..", traits: [])
     ],
     targets: [
         .target(name: "Weather", dependencies: [adapterKit], swiftSettings: strict),
         .executableTarget(
             name: "weather-worker",
-            dependencies: ["Weather", .product(name: "AdapterWorker", package: "AdapterWorker")], swiftSettings: strict),
+            dependencies: ["Weather", .product(name: "AdapterWorker", package: "Portico")], swiftSettings: strict),
         .testTarget(
             name: "WeatherTests",
-            dependencies: ["Weather", adapterKit, .product(name: "AdapterTesting", package: "AdapterTesting")],
+            dependencies: ["Weather", adapterKit, .product(name: "AdapterTesting", package: "Portico")],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

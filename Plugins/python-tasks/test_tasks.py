@@ -146,7 +146,7 @@ class Codec(unittest.TestCase):
         (b"\1\2\3\4", "4401020304"), ([1, [2, 3], [4, 5]], "8301820203820405"), ({"a": 1, "b": [2, 3]}, "a26161016162820203"),
         (datetime.datetime(2013, 3, 21, 20, 4, tzinfo=datetime.timezone.utc), "c11a514b67b0"), (decimal.Decimal("273.15"), "c48221196ab3"),
     ]
-    MALFORMED = ["", "18", "62c328", "9f01ff", "f7", "f0", "c074323031332d30332d3231", "d82001", "a2616101616102", "a10102", "0000", "81" * 600 + "00"]
+    MALFORMED = ["", "18", "62c328", "9f01ff", "f7", "f0", "c074323031332d30332d3231", "d82001", "a2616101616102", "a10102", "0000", "c1f97e00", "c1f97c00", "81" * 600 + "00"]
 
     def test_values_are_written_and_read_as_the_standard_says(self):
         for value, text in self.VECTORS:
@@ -163,6 +163,16 @@ class Codec(unittest.TestCase):
         date = cbor.loads(data)
         self.assertEqual(date, datetime.datetime(2026, 6, 24, 12, 57, 44, 757087, tzinfo=datetime.timezone.utc))
         self.assertEqual(cbor.dumps(date), data)
+
+    def test_a_date_that_python_has_no_year_for_is_the_nearest_and_is_sent_back_as_it_came(self):
+        first, last = datetime.datetime.min, datetime.datetime.max
+        # -62135596801 seconds, which are in the year 0, 253402300800 in the year 10000, and 0000-12-30T00:00:00.5Z.
+        for text, nearest in [
+                ("c13b0000000e7791f700", first), ("c11b0000003afff44180", last),
+                ("c076303030302d31322d33305430303a30303a30302e355a", first)]:
+            date = cbor.loads(bytes.fromhex(text))
+            self.assertEqual(date, nearest.replace(tzinfo=datetime.timezone.utc))
+            self.assertEqual(cbor.dumps(date).hex(), text)
 
     def test_as_many_levels_as_a_frame_may_have_are_read(self):
         levels = bytes.fromhex("a16161" * 256 + "81" * 256 + "00")

@@ -31,7 +31,7 @@ let package = Package(
         .target(
             name: "AdapterTesting",
             dependencies: [
-                adapterKit, "UpstreamRecording", .product(name: "RecordEvaluation", package: "SyncEngine"),
+                adapterKit, "UpstreamRecording", .product(name: "MemoryStore", package: "SyncEngine"),
                 .product(name: "RecordStorage", package: "SyncEngine"),
             ], path: "AdapterTesting", swiftSettings: strict),
         .testTarget(

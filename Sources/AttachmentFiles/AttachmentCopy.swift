@@ -54,9 +54,35 @@ struct AttachmentCopy {
         return copies
     }
 
+    /// One that is elsewhere.
+    func add(
+        _ digest: AttachmentDigest, to copies: inout AttachmentCopies, _ leavesOutDamaged: Bool,
+        _ read: @Sendable (AttachmentDigest, String) async throws -> Void
+    ) async throws {
+        let file: URL = try asStoreErrors { try place(of: digest) }
+        do {
+            try await read(digest, file.path)
+            if try FileDigest.of(file) == digest.text {
+                copies.count += 1
+                copies.bytes += file.fileSize ?? 0
+                return
+            }
+        } catch let error as PorticoError where error.code == .recordNotFound && leavesOutDamaged {
+            // It is named among those that are damaged.
+        }
+        try DurableFiles.remove(file.path)
+        copies.damaged.append(digest)
+        guard leavesOutDamaged else {
+            throw PorticoError(
+                .requestInvalid,
+                "The backup is not restored: the attachment \(digest) is damaged; --leave-out-damaged restores the others."
+            )
+        }
+    }
+
     private static func name(of path: String) -> String { String(path.split(separator: "/").last ?? "") }
 
-    private func flush() throws {
+    func flush() throws {
         for folder in directory.namesWithin { try DurableFiles.flush(directory.appending(path: folder).path) }
         try DurableFiles.flush(directory.path)
     }
@@ -102,6 +128,29 @@ public struct AttachmentRestore {
                 try? discard()
                 throw error
             }
+        }
+    }
+
+    /// The same for attachments that are elsewhere: `read` writes one to the path that it is called with. Throws what it throws, and
+    /// `store.unavailable` for one with other bytes, unless `leavesOutDamaged`.
+    public func copy(
+        _ digests: [AttachmentDigest], leavesOutDamaged: Bool,
+        reading read: @Sendable (AttachmentDigest, String) async throws -> Void
+    ) async throws -> AttachmentCopies {
+        try asStoreErrors {
+            try directory.makeDirectory()
+            try discard()
+        }
+        do {
+            let copy = AttachmentCopy(into: copied)
+            var copies = AttachmentCopies()
+            try asStoreErrors { try copied.makeDirectory() }
+            for digest in digests { try await copy.add(digest, to: &copies, leavesOutDamaged, read) }
+            try asStoreErrors { try copy.flush() }
+            return copies
+        } catch {
+            try? discard()
+            throw error
         }
     }
 

@@ -1,6 +1,7 @@
 import AdapterKit
 import Foundation
 import RecordStorage
+import Synchronization
 
 /// Attachments as files: `complete/ab/abcd…`, `partial/OWNER-abcd…` while they are uploaded, and `uploaders/ab/abcd…/OWNER`
 /// for the caller that has uploaded the whole. A backup leaves the last out: who has not named an upload yet uploads again.
@@ -13,17 +14,22 @@ public final class AttachmentFiles: AttachmentStore {
     public static let folderName = "attachments"
 
     let layout: AttachmentLayout
-    let limits: AttachmentLimits
+    private let currentLimits: Mutex<AttachmentLimits>
     let turns: AttachmentWorkQueue
 
     /// Takes in what a restore has laid beside it.
     public init(in directory: URL, limits: AttachmentLimits, clock: any WallClock) throws {
         layout = AttachmentLayout(directory)
-        self.limits = limits
+        currentLimits = Mutex(limits)
         try layout.make()
         try AttachmentRestore(into: directory).finish()
         turns = AttachmentWorkQueue(layout, clock)
     }
+
+    private var limits: AttachmentLimits { currentLimits.withLock { $0 } }
+
+    /// For what comes from now on. What there is stays, whatever the limits are.
+    public func use(_ limits: AttachmentLimits) { currentLimits.withLock { $0 = limits } }
 
     /// Whether the folders are those that there were at the start.
     public var isInPlace: Bool { turns.isInPlace }
@@ -56,10 +62,10 @@ public final class AttachmentFiles: AttachmentStore {
     public func append(
         _ bytes: [UInt8], at offset: Int64, of total: Int64, to digest: AttachmentDigest, from owner: String
     ) async throws -> AttachmentProgress {
+        let (layout, limits) = (layout, limits)
         guard (0...limits.each).contains(total), offset >= 0, offset + Int64(bytes.count) <= total else {
             throw PorticoError(.requestTooLarge, "An attachment has at most \(limits.each) bytes.")
         }
-        let (layout, limits) = (layout, limits)
         return try await turns.take { turn in
             let upload = AttachmentUpload(
                 owner: layout.name(of: owner), place: layout.place(of: digest, from: owner),
@@ -93,10 +99,49 @@ public final class AttachmentFiles: AttachmentStore {
         }
     }
 
+    /// The whole attachments of the folders in which something has come or gone since `marks` were set, which it sets anew;
+    /// those of all folders for no marks. It waits for the disk.
+    public func whole(changedSince marks: inout AttachmentFolderMarks) -> [StoredAttachment] {
+        layout.completeFolders().flatMap { folder -> [StoredAttachment] in
+            guard marks.noteChange(of: folder) else { return [] }
+            return layout.complete(in: folder).map {
+                StoredAttachment(digest: $0.digest, path: $0.place.path, size: $0.size)
+            }
+        }
+    }
+
     public func copyAll(into directory: String) throws -> AttachmentCopies {
         try asStoreErrors {
             try AttachmentCopy(into: URL(filePath: directory).appending(path: Self.folderName)).run(layout.complete())
         }
+    }
+}
+
+/// A whole attachment in its file.
+public struct StoredAttachment: Sendable, Equatable {
+    public let digest: AttachmentDigest
+    public let path: String
+    /// Bytes.
+    public let size: Int64
+}
+
+/// When something last came into folders of attachments, or went, as far as it is known.
+public struct AttachmentFolderMarks: Sendable {
+    /// How long a folder that has changed is looked into again: what comes within one tick of the file system's clock leaves no
+    /// trace of its own.
+    private static let ambiguity = 2.0
+
+    private var changes: [URL: Date] = [:]
+
+    public init() {}
+
+    /// Whether the folder may have changed.
+    mutating func noteChange(of folder: URL) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: folder.path)
+        guard let changed = attributes?[.modificationDate] as? Date else { return false }
+        guard changes[folder] != changed else { return false }
+        changes[folder] = Date().timeIntervalSince(changed) > Self.ambiguity ? changed : nil
+        return true
     }
 }
 

@@ -71,9 +71,14 @@ struct AttachmentLayout: Sendable {
         Hexadecimal.text(SHA256.hash(data: Array(owner.utf8)).prefix(16))
     }
 
-    func complete() -> [Found] {
-        whole.namesWithin.filter { $0.utf8.count == 2 }.flatMap { found(in: whole.appending(path: $0)) { $0[...] } }
+    func complete() -> [Found] { completeFolders().flatMap { complete(in: $0) } }
+
+    /// The folders of whole ones.
+    func completeFolders() -> [URL] {
+        whole.namesWithin.filter { $0.utf8.count == 2 }.map { whole.appending(path: $0) }
     }
+
+    func complete(in folder: URL) -> [Found] { found(in: folder) { $0[...] } }
 
     func partial() -> [Found] {
         found(in: parts) { $0.split(separator: "-", maxSplits: 1).last ?? "" }

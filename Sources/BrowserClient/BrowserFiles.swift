@@ -1,7 +1,8 @@
 import AdapterKit
 import Gateway
 
-/// The files of the JavaScript client and of the page that shows it, below `/client/`.
+/// The files of the JavaScript client and of the notes that show it, below `/client/`, and the page of one's own account, at
+/// `/account/`.
 public enum BrowserFiles {
     /// `import { connect } from "/client/portico.js"` is all that a page needs.
     public static let all: [PageFile] =
@@ -10,6 +11,10 @@ public enum BrowserFiles {
                 "/client/", .html, PackageResources.index_html,
                 entry: .init("Notes", "Your notes, with and without a network.", adapter: "notes")),
             PageFile("/client/notes.css", .style, PackageResources.notes_css),
+            PageFile(
+                "/account/", .html, PackageResources.account_html,
+                entry: .init("Your account", "Where you are signed in, your keys, your password.", for: .account)),
+            PageFile("/account/own-account.js", .module, PackageResources.own_account_js),
         ]
         + modules.map { PageFile(PathTemplate(stringLiteral: "/client/\($0.name).js"), .module, $0.bytes) }
 
@@ -32,6 +37,10 @@ public enum BrowserFiles {
         ("resources", PackageResources.resources_js),
         ("synchronizer", PackageResources.synchronizer_js),
         ("notes", PackageResources.notes_js),
+        ("conflicts", PackageResources.conflicts_js),
+        ("deletion", PackageResources.deletion_js),
+        ("note-editor", PackageResources.note_editor_js),
+        ("note-list", PackageResources.note_list_js),
         ("worker", PackageResources.worker_js),
     ]
 }

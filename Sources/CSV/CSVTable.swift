@@ -21,14 +21,16 @@ public struct CSVTable: Sendable {
 
     /// `firstLine` is that of the row after the header in the file that this is a part of; nil: the next one. Throws for
     /// what is no such table.
-    public init(_ bytes: [UInt8], firstLine: Int? = nil) throws(CSVProblem) {
+    public init(
+        _ bytes: [UInt8], separator: CSVSeparator = .comma, firstLine: Int? = nil
+    ) throws(CSVProblem) {
         guard !Self.isUTF16(bytes) else {
             throw CSVProblem(.requestMalformed, "the file is in UTF-16: save it as CSV in UTF-8")
         }
-        let lines = try CSVReader.read(bytes, firstLine: firstLine)
+        let lines = try CSVReader.read(bytes, separator: separator, firstLine: firstLine)
         guard let header = lines.first else { throw CSVProblem(.requestMalformed, "the file has no header line") }
         let columns = header.fields
-        try Self.requireCommas(header)
+        try Self.require(separator, header)
         if let twice = Self.repeated(columns) {
             throw CSVProblem(.requestMalformed, "the header names the column `\(twice.brief)` twice")
         }
@@ -56,18 +58,21 @@ public struct CSVTable: Sendable {
         return bytes.count >= 2 && (bytes[0] == 0) != (bytes[1] == 0)
     }
 
-    private static func requireCommas(_ header: CSVReader.Row) throws(CSVProblem) {
+    private static func require(_ separator: CSVSeparator, _ header: CSVReader.Row) throws(CSVProblem) {
         let first = header.fields[0]
         if first.lowercased().hasPrefix("sep="), header.fields.dropFirst().allSatisfy(\.isEmpty) {
             throw CSVProblem(
                 .requestMalformed,
-                "line \(header.line) is `\(first.brief)`, which only Excel reads: remove it, and separate fields by commas"
+                "line \(header.line) is `\(first.brief)`, which only Excel reads: remove it, and name the separator where it is no comma"
             )
         }
-        guard header.fields.count == 1, let other = first.first(where: { ";\t|".contains($0) }) else { return }
-        let name = other == "\t" ? "a tab" : "`\(other)`"
+        guard header.fields.count == 1,
+            let other = CSVSeparator.allCases.first(where: { $0 != separator && first.contains($0.rawValue) })
+        else { return }
         throw CSVProblem(
-            .requestMalformed, "the header has one field with \(name) in it: fields are separated by commas")
+            .requestMalformed,
+            "the header has one field with a \(other.name) in it: fields are separated by \(separator.name)s, unless another separator is named (`--separator \(other.name)`, in a connection file `separator: \(other.name)`)"
+        )
     }
 
     private static func repeated(_ columns: [String]) -> String? {

@@ -10,6 +10,7 @@ public enum ChatPageFiles {
         PageFile("/chat/chat.css", .style, PackageResources.chat_css),
         PageFile("/chat/chat.js", .module, PackageResources.chat_js),
         PageFile("/chat/conversation.js", .module, PackageResources.conversation_js),
+        PageFile("/chat/links.js", .module, PackageResources.links_js),
         PageFile("/chat/room-list.js", .module, PackageResources.room_list_js),
         PageFile("/chat/service.js", .module, PackageResources.service_js),
     ]

@@ -23,6 +23,21 @@ public enum Figures {
         return count(number, "byte")
     }
 
+    /// A length of time in its two largest units: `2 d 3 h`, `4 min 10 s`, `0.25 s`.
+    public static func duration(_ seconds: Double) -> String {
+        guard seconds.isFinite, seconds >= 1, seconds < 1e15 else { return "\((seconds * 1_000).rounded() / 1_000) s" }
+        let units: [(name: String, length: Int64)] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
+        // Cannot trap: bounded above.
+        let whole = Int64(seconds.rounded(.down))
+        let first = units.firstIndex { $0.length <= whole } ?? units.count - 1
+        let (larger, rest) = (whole / units[first].length, whole % units[first].length)
+        let words = "\(count(larger)) \(units[first].name)"
+        guard first + 1 < units.count, case let smaller = rest / units[first + 1].length, smaller > 0 else {
+            return words
+        }
+        return "\(words) \(smaller) \(units[first + 1].name)"
+    }
+
     /// Seconds of `30s`, `15m`, `8h` or `2d`; nil for another text.
     public static func seconds(_ text: String) -> Double? {
         let scale = ["s": 1.0, "m": 60, "h": 3_600, "d": 86_400]

@@ -10,7 +10,8 @@ public enum ExplorerFiles {
         [
             PageFile(
                 "/docs/", .html, PackageResources.explorer_html,
-                entry: .init("Explorer", "Every adapter, entity and operation, to read about and to call.")),
+                entry: .init(
+                    "Explorer", "Every adapter, entity and operation, to read about and to call.", for: .developers)),
             PageFile("/docs", .html, PackageResources.explorer_html),
             PageFile("/docs/explorer.css", .style, PackageResources.explorer_css),
             PageFile("/docs/error-codes.js", .module, errorCodes),
@@ -19,10 +20,8 @@ public enum ExplorerFiles {
 
     private static let modules: [(name: String, bytes: [UInt8])] = [
         ("explorer", PackageResources.explorer_js),
-        ("account", PackageResources.account_js),
         ("contents", PackageResources.contents_js),
         ("description", PackageResources.description_js),
-        ("elements", PackageResources.elements_js),
         ("formats", PackageResources.formats_js),
         ("operation", PackageResources.operation_js),
         ("snippets", PackageResources.snippets_js),

@@ -49,14 +49,13 @@ public final class Identity: Sendable {
             backoff: BackoffGate(
                 configuration.backoff, clock: clock, waiting: configuration.passwords.waitingHashes,
                 longestWait: configuration.passwords.longestWait))
-        let tokens = AccessTokens(settings: configuration.tokens, randomness: randomness)
-        signIns = SignIns(context: context, sessions: sessions, tokens: tokens, keys: keys)
-        tokenRefresh = TokenRefresh(context: context, sessions: sessions, tokens: tokens, keys: keys)
+        signIns = SignIns(context: context, sessions: sessions, keys: keys)
+        tokenRefresh = TokenRefresh(context: context, sessions: sessions, keys: keys)
         verifier = CredentialVerifier(
-            context: context, sessions: sessions, tokens: tokens, keys: keys, proof: proof, providers: providers)
+            context: context, sessions: sessions, keys: keys, proof: proof, providers: providers)
         passwords = PasswordChange(context: context, sessions: sessions)
         maintenance = Maintenance(context: context, keys: keys, backoff: proof.backoff)
-        accounts = ListedAccounts(context: context)
+        accounts = ListedAccounts(context: context, sessions: sessions)
         administration = Administration(context: context, sessions: sessions, passwords: passwords, keys: keys)
     }
 }
@@ -136,10 +135,10 @@ extension Identity {
         try await portalCleanup.check(authentication.account)
     }
 
-    /// Ends every sign-in of the account.
+    /// Ends every sign-in of the account, and what goes on because of one: pushes to devices, sign-ins at the console.
     public func signOutEverywhere(_ authentication: Authentication) async throws {
-        try await sessions.end(
-            of: authentication.account, as: .signedOut, by: authentication.principal, detail: "everywhere")
+        try await passwords.change(
+            authentication.account, [:], as: .signedOut, by: authentication.principal, detail: "everywhere")
         try await portalCleanup.check(authentication.account)
     }
 
@@ -245,6 +244,27 @@ extension Identity {
 
     public func isValid(csrfToken token: Secret, for tokenBinding: CSRFTokenBinding) -> Bool {
         CSRFToken.isValid(token, for: tokenBindings.secret(of: tokenBinding))
+    }
+}
+
+extension Identity {
+    /// Proves a name and a password as a sign-in does, with the same backoff and the same audit of refusals, and begins no
+    /// session. Throws `auth.invalid`, the same whatever is wrong, `auth.throttled`, or what a provider throws.
+    public func proveAccount(
+        _ username: String, _ password: Secret, from address: ClientAddress
+    ) async throws -> (proof: AccountProof, account: Account) {
+        let proven = try await proof.prove(username, password, from: address).account
+        let proof = AccountProof(account: proven.id, credentialVersion: proven.credentialVersion)
+        guard let account = try await holder(of: proof) else { throw IdentityContext.refusal }
+        return (proof, account)
+    }
+
+    /// The account as it is now; nil where the proof has ended.
+    public func holder(of proof: AccountProof) async throws -> Account? {
+        guard let account = try await context.accounts.active(proof.account),
+            account.credentialVersion == proof.credentialVersion
+        else { return nil }
+        return account
     }
 }
 
@@ -361,6 +381,7 @@ struct ListedAccounts: AccountLookup {
     static let largestPage = 1000
 
     let context: IdentityContext
+    let sessions: SessionDirectory
 
     func account(named name: String) async throws -> AccountSummary? {
         guard let name = AccountName(name), let account = try await context.accounts.account(named: name),
@@ -377,11 +398,18 @@ struct ListedAccounts: AccountLookup {
         return try await context.records.page(query, in: IdentityCollections.accounts).records
             .map { AccountSummary(try AccountRecord.read($0)) }
     }
+
+    func hasSession(_ session: String, of account: String) async throws -> Bool {
+        guard let id = SessionID(session), let found = try await sessions.session(id) else { return false }
+        return found.account.text == account && context.clock.now() < found.ends
+    }
 }
 
 extension AccountSummary {
     init(_ account: Account) {
-        self.init(id: account.id.text, name: account.name.text, displayName: account.displayName)
+        self.init(
+            id: account.id.text, name: account.name.text, displayName: account.displayName, roles: account.roles,
+            credentialVersion: account.credentialVersion)
     }
 }
 
@@ -416,8 +444,7 @@ extension Identity {
         guard let id = AccountID(principal.id), let account = try await context.accounts.account(id),
             account.state == .active
         else { throw PorticoError(.loginRequired, "This needs a new login.") }
-        let tokens = AccessTokens(settings: context.configuration.tokens, randomness: context.randomness)
-        return try await tokens.issueSubject(
+        return try await context.tokens.issueSubject(
             account, roles: principal.roles.intersection(account.roles), audience: audience, with: keys.signing(),
             at: context.clock.now())
     }
@@ -434,5 +461,14 @@ extension Identity {
     public func use(_ prepared: PreparedProviders) {
         providers.replace(with: prepared.providers)
         context.cache.forgetAll()
+    }
+
+    /// Goes by another configuration from now on. Sessions and tokens that there are keep their ends, but for the time that a
+    /// cookie may be unused, which holds for all of them. The cost of hashes, the number of threads, the lengths of queues and
+    /// what signs tokens for whom stay those of the start.
+    public func use(_ configuration: IdentityConfiguration) {
+        context.use(configuration)
+        proof.backoff.use(configuration.backoff, longestWait: configuration.passwords.longestWait)
+        for portal in providers.value.portals { portal.use(longestWait: configuration.passwords.longestWait) }
     }
 }

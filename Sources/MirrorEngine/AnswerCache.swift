@@ -1,5 +1,5 @@
-import AccountShares
 import AdapterKit
+import Admission
 
 /// The last good answers of another system by what was asked, and who waits for which: a state machine that does nothing
 /// itself.

@@ -1,5 +1,5 @@
-import AccountShares
 import AdapterKit
+import Admission
 import Synchronization
 
 /// One operation that is answered by asking another system: executes its ``AnswerCache``.
@@ -304,7 +304,7 @@ extension CallThroughCalls {
     private func unavailable(_ detail: String) -> PorticoError {
         PorticoError(
             .adapterUnavailable,
-            "The system \(settings.upstream) does not answer, and no answer of it is kept that is recent enough.",
+            "The system \(settings.upstream) gives no answer that can be used, and none is kept that is recent enough.",
             target: operation.text, retryAfter: 5, logDetail: detail)
     }
 

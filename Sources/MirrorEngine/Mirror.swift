@@ -37,8 +37,6 @@ public final class Mirror: Sendable {
         var isStopped = false
         /// Whether the next refresh asks for every row.
         var refreshesWhole = false
-        /// What answers in its place.
-        var successor: Mirror?
     }
 
     /// `stored`: what the store has of it (``StoreSnapshot/mirrorState(of:)``). `writes`: what callers change of it, which a
@@ -64,7 +62,7 @@ public final class Mirror: Sendable {
             collection: collection, source: source, beginReplacement: { try await store.beginReplacement(of: $0) },
             read: read, clock: clock, protection: writes?.protection, limits: limits,
             currentGuard: { settings.value.guard })
-        let known = MirrorState(stored)
+        let known = MirrorState(stored).of(source.upstream)
         state = Mutex(
             State(
                 machine: MirrorMachine(
@@ -83,17 +81,11 @@ public final class Mirror: Sendable {
         pause.interrupt()
     }
 
-    /// Another mirror of the same entity takes its place: what is asked of this one from now on is asked of that one, and
-    /// so are reads that wait. ``run()`` of this one is to end before that of the other begins.
-    public func handOver(to successor: Mirror) {
-        state.withLock { $0.successor = successor }
-    }
-
-    private var successor: Mirror? { state.withLock { $0.successor } }
+    /// Whether ``run()`` has ended: it refreshes no more, and those who waited have been answered that it stopped.
+    public var isStopped: Bool { state.withLock { $0.isStopped } }
 
     /// The age of the rows where they are fresh; nil where a read has to ask (``read()``).
     public func freshAge() -> MirrorAge? {
-        if let successor { return successor.freshAge() }
         let now = clock.now()
         return state.withLock { state in
             guard let asOf = state.machine.asOf, state.machine.isFresh(at: now) else { return nil }
@@ -102,7 +94,7 @@ public final class Mirror: Sendable {
     }
 
     /// Whether there are rows of it: it was fetched once.
-    public var hasRows: Bool { successor?.hasRows ?? state.withLock { $0.machine.asOf != nil } }
+    public var hasRows: Bool { state.withLock { $0.machine.asOf != nil } }
 
     /// Says how old the rows are that may be served now. Where they are not fresh it waits for a refresh, at most
     /// ``MirrorSettings/waitFor`` and until the task is cancelled, and ends shortly before the deadline of the request that is
@@ -110,11 +102,9 @@ public final class Mirror: Sendable {
     ///
     /// Throws `adapter.unavailable`, naming the upstream, where the rows are too old or were never fetched.
     public func read() async throws(PorticoError) -> MirrorAge {
-        if let successor { return try await successor.read() }
         if let age = freshAge() { return age }
         let before = state.withLock { $0.machine.asked }
         await waitForRefresh()
-        if let successor { return try await successor.read() }
         let now = clock.now()
         let (served, asked, cause) = state.withLock {
             ($0.machine.served(at: now), $0.machine.asked, $0.machine.cause)
@@ -129,7 +119,6 @@ public final class Mirror: Sendable {
     /// Asks for a refresh, and waits for nothing. True where one begins by it.
     @discardableResult
     public func ask(by trigger: RefreshTrigger) -> Bool {
-        if let successor { return successor.ask(by: trigger) }
         let now = clock.now()
         guard state.withLock({ $0.machine.ask(by: trigger, at: now) }) else { return false }
         pause.interrupt()
@@ -138,9 +127,8 @@ public final class Mirror: Sendable {
 
     /// Refreshes and returns how that ended. `isWhole`: every row is asked for, also of a source of increments.
     public func refreshNow(by trigger: RefreshTrigger, isWhole: Bool = false) async -> RefreshOutcome {
-        if let successor { return await successor.refreshNow(by: trigger, isWhole: isWhole) }
         let now = clock.now()
-        let outcome = await withCheckedContinuation { caller in
+        return await withCheckedContinuation { caller in
             let isStopped = state.withLock { state in
                 guard !state.isStopped else { return true }
                 state.next.append(caller)
@@ -150,13 +138,10 @@ public final class Mirror: Sendable {
             }
             if isStopped { caller.resume(returning: Self.stopped) } else { pause.interrupt() }
         }
-        guard outcome == Self.stopped, let successor else { return outcome }
-        return await successor.refreshNow(by: trigger, isWhole: isWhole)
     }
 
     /// Makes the refresh that is held back take effect. Throws `record.notFound` where none is that could.
     public func release() async throws(PorticoError) -> RefreshSummary {
-        if let successor { return try await successor.release() }
         let result = await withCheckedContinuation { caller in
             let isStopped = state.withLock { state in
                 guard !state.isStopped else { return true }
@@ -168,16 +153,38 @@ public final class Mirror: Sendable {
         return try result.get()
     }
 
+    /// Some of the rows that the refresh which is held back would change, at most `limit` of each kind. Throws
+    /// `record.notFound` where none is held back that could be released, `record.conflict` where that changes meanwhile.
+    public func preview(_ limit: Int) async throws -> ReplacementSample {
+        guard let held = state.withLock({ $0.held }) else { throw Self.nothingHeld }
+        do { return try await held.replacement.sample(limit, held.options) } catch let error as CancellationError {
+            throw error
+        } catch {
+            guard state.withLock({ $0.held }) == nil else { throw error }
+            throw PorticoError(.recordConflict, "The refresh is not held back any more.")
+        }
+    }
+
+    /// How many rows of each kind the refresh which is held back would change. Throws as ``preview(_:)`` does.
+    public func previewDifference() async throws -> ReplacementDifference {
+        guard let held = state.withLock({ $0.held }) else { throw Self.nothingHeld }
+        var difference = try await held.replacement.difference()
+        if !held.options.deletesMissing { difference.deleted = held.options.removing.count }
+        return difference
+    }
+
     /// What is known of it.
     public var status: MirrorStatus {
-        successor?.status ?? state.withLock { MirrorStatus(machine: $0.machine, stored: $0.stored) }
+        state.withLock { MirrorStatus(machine: $0.machine, stored: $0.stored) }
     }
 
     private func unavailable(_ cause: String?) -> PorticoError {
-        let silent = cause == Self.adapterIsUnavailable ? "The adapter" : "The system \(source.upstream)"
+        let silent =
+            cause == Self.adapterIsUnavailable
+            ? "The adapter does not run" : "The system \(source.upstream) gives no answer that can be used"
         return PorticoError(
             .adapterUnavailable,
-            "\(silent) does not answer, and what is known of its \(id.entity) is too old or nothing.",
+            "\(silent), and what is known of its \(id.entity) is too old or nothing.",
             retryAfter: 5, logDetail: cause)
     }
 

@@ -12,6 +12,10 @@ public struct MirrorMisfits: Sendable, Equatable {
     /// Rows beyond those that are named. Rows of increments that fit again are not subtracted from it.
     public private(set) var unnamed = 0
 
+    /// What of each field a value broke, and as what it came, by the first one that did; the values themselves are not shown.
+    public private(set) var rules: [String: String] = [:]
+    private static let mostRules = 64
+
     /// Creates a value without rows.
     public init() {}
 
@@ -31,6 +35,12 @@ public struct MirrorMisfits: Sendable, Equatable {
         rows[id.text] = Set(fields.map(\.text))
     }
 
+    /// Remembers why a field's value was not taken.
+    mutating func explain(_ field: FieldName, _ rule: String) {
+        guard rules[field.text] == nil, rules.count < Self.mostRules else { return }
+        rules[field.text] = String(rule.prefix(200))
+    }
+
     /// Forgets rows that are gone.
     mutating func remove(_ ids: Set<RecordID>) {
         for id in ids { rows[id.text] = nil }
@@ -41,6 +51,9 @@ public struct MirrorMisfits: Sendable, Equatable {
         for entry in stored?["rows"]?.dictionaryValue ?? [:] where rows.count < Self.mostRows {
             rows[entry.key] = Set((entry.value.arrayValue ?? []).compactMap(\.stringValue))
         }
+        for entry in stored?["rules"]?.dictionaryValue ?? [:] where rules.count < Self.mostRules {
+            rules[entry.key] = entry.value.stringValue
+        }
         unnamed = Int(clamping: max(0, stored?["unnamed"]?.int64Value ?? 0))
     }
 
@@ -50,6 +63,12 @@ public struct MirrorMisfits: Sendable, Equatable {
         for row in rows.sorted(by: { $0.key < $1.key }) {
             shown[row.key] = .array(row.value.sorted().map { .string($0) })
         }
-        return ["rows": .dictionary(shown), "unnamed": .int64(Int64(unnamed))]
+        var members: WireDictionary = ["rows": .dictionary(shown), "unnamed": .int64(Int64(unnamed))]
+        if !rules.isEmpty {
+            var shown = WireDictionary()
+            for rule in rules.sorted(by: { $0.key < $1.key }) { shown[rule.key] = .string(rule.value) }
+            members["rules"] = .dictionary(shown)
+        }
+        return .dictionary(members)
     }
 }

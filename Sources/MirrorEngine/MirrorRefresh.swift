@@ -150,6 +150,7 @@ package struct MirrorRefresh: Sendable {
         var state = known
         state.asOf = began.adding(-(age / .seconds(1)))
         state.cursor = lastCursor
+        state.upstream = source.upstream
         state.misfits = rows.misfits
         state.misfits.remove(removed)
         state.declared = Set(collection.entity.fields.map(\.name.text))

@@ -130,12 +130,15 @@ public struct MirrorRows: Sendable {
                 isRefused = true
                 continue
             }
-            if (try? Shape.check(value, of: field)) == nil {
+            do throws(PorticoError) {
+                try Shape.check(value, of: field)
+                taken[name] = value
+            } catch {
                 note(name, .changedType)
+                misfits.explain(
+                    field.name, MirrorPage.reason(of: value) ?? "\(error.message) It was \(value.kindInWords).")
                 unfit.insert(field.name)
                 if field.isRequired { isRefused = true }
-            } else {
-                taken[name] = value
             }
         }
         // No path could name the record (``EntityRules/create(_:_:_:)`` refuses it).

@@ -7,6 +7,8 @@ public struct MirrorState: Sendable, Equatable {
     public var asOf: WireDate?
     /// Since what changes are asked for next; nil: every row is.
     public var cursor: String?
+    /// The system that the rows came from; nil: they were never fetched, or that was not stored then.
+    public var upstream: UpstreamName?
     /// The fields that the other system's rows had.
     public var fields: Set<String> = []
     /// The fields that the entity had at the last refresh; nil: that was not stored then.
@@ -23,10 +25,16 @@ public struct MirrorState: Sendable, Equatable {
     public init(_ stored: WireDictionary?) {
         asOf = stored?[MirrorStateField.asOf]?.dateValue
         cursor = stored?["cursor"]?.stringValue
+        upstream = stored?["upstream"]?.stringValue.flatMap { UpstreamName($0) }
         fields = Set((stored?["fields"]?.arrayValue ?? []).compactMap(\.stringValue))
         declared = stored?["declared"]?.arrayValue.map { Set($0.compactMap(\.stringValue)) }
         drifts = Set((stored?["drifts"]?.arrayValue ?? []).compactMap(\.stringValue).compactMap(FieldDrift.init))
         misfits = MirrorMisfits(stored?["misfits"])
+    }
+
+    /// As far as it is of this system: the rows of another one are as if they had never been fetched.
+    public func of(_ system: UpstreamName) -> MirrorState {
+        upstream.map { $0 == system } ?? true ? self : MirrorState()
     }
 
     /// The fields of an entity that had not been declared at the last refresh: no record has a value of the other system
@@ -45,6 +53,7 @@ public struct MirrorState: Sendable, Equatable {
         if let declared { stored["declared"] = .array(declared.sorted().map { .string($0) }) }
         if let asOf { stored[MirrorStateField.asOf] = .date(asOf) }
         if let cursor { stored["cursor"] = .string(cursor) }
+        if let upstream { stored["upstream"] = .string(upstream.text) }
         return stored
     }
 }

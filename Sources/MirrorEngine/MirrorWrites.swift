@@ -62,10 +62,10 @@ public final class MirrorWrites: Sendable {
         var isStopped = false
     }
 
-    /// `entities`: of the adapter. `random` gives numbers from 0 to 1. `captureContext` is called on the task of a caller that waits.
+    /// `entities`: of the adapter. `protection`: that of all mirrors of the entity, one after the other; nil: there is no other. `random` gives numbers from 0 to 1. `captureContext` is called on the task of a caller that waits.
     public init(
         _ source: MirrorSource, of collection: CollectionDeclaration, among entities: [Entity] = [],
-        in store: any Store, clock: any WallClock,
+        in store: any Store, protection: RefreshProtection? = nil, clock: any WallClock,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log,
         captureContext: @escaping @Sendable () -> InContext = { { try await $0() } },
@@ -75,7 +75,7 @@ public final class MirrorWrites: Sendable {
         id = collection.id
         delivery = WriteDelivery(
             of: collection, honoursKeys: source.honoursIdempotencyKeys, among: entities)
-        protection = RefreshProtection(of: collection.id)
+        self.protection = protection ?? RefreshProtection(of: collection.id)
         self.source = source
         self.store = store
         self.clock = clock
@@ -143,10 +143,6 @@ extension MirrorWrites {
             (try? await Task.sleep(for: Self.finishInterval)) != nil
         {}
     }
-
-    /// Refreshes of another mirror of the same entity leave as it is what this one still has made: to be called before they
-    /// begin.
-    public func handOver(to successor: MirrorWrites) { protection.protect(refreshesOf: successor.protection) }
 
     /// Takes what was written since the last time. What a caller waits for is added by its caller.
     private func load() async throws {
@@ -315,7 +311,8 @@ extension MirrorWrites {
         // From here on no deadline answers the caller with something else.
         let caller = state.withLock { $0.callers.removeValue(forKey: write.id) }?.answer
         let isAwaited = caller != nil
-        let truth = isAwaited ? .unavailable : await truth(of: write.record)
+        // A caller who named a state that is not there any more reads the one that is.
+        let truth = isAwaited && code != .preconditionFailed ? .unavailable : await truth(of: write.record)
         protection.note(write.record)
         let delivery = delivery
         let done: Void? = await persistently {

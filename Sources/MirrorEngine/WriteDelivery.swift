@@ -70,12 +70,13 @@ package struct WriteDelivery: Sendable {
         return nil
     }
 
-    /// It was not made, and may be sent again. `detail` is for operators, `message` for the author.
+    /// It was not made, and may be sent again. `detail` is for operators, `message` for the author. Of one that was refused
+    /// before, operators still see the refusal.
     package func notMade(
         _ write: PendingWrite, _ detail: String, _ message: String, in transaction: any StoreTransaction
     ) throws {
         if !honoursKeys { try transaction.setSent(false, of: write.id) }
-        try transaction.setFailure(detail, isLost: false, of: write)
+        if !write.wasRefused { try transaction.setFailure(detail, isLost: false, of: write) }
         if !write.isThrough {
             try transaction.setState(.pending, reason: .upstreamFailed, message: message, of: write.id)
         }
@@ -151,16 +152,20 @@ package struct WriteDelivery: Sendable {
         }
     }
 
-    /// The write is refused for good. `isAwaited`: its caller learns of it by the answer. Otherwise the record becomes what
-    /// the other system has (`truth`), and the author learns of it by the write's own record.
+    /// The write is refused for good, and the record becomes what the other system has (`truth`). `isAwaited`: its caller
+    /// learns of it by the answer; otherwise the author learns of it by the write's own record.
     package func refused(
         _ write: PendingWrite, _ code: ErrorCode, _ message: String, isAwaited: Bool, truth: MirrorRecord,
         in transaction: any StoreTransaction
     ) throws {
-        guard !isAwaited else { return try transaction.removePendingWrite(write.id) }
+        let rebase = PendingRebase(entity: collection.entity, write: write)
+        guard !isAwaited else {
+            try transaction.removePendingWrite(write.id)
+            return try rebase.becomes(truth, in: transaction)
+        }
         try transaction.setState(.refused, reason: code, message: message, of: write.id)
         if let losing = write.losingCopy { try transaction.keep(losing) }
-        try PendingRebase(entity: collection.entity, write: write).becomes(truth, in: transaction)
+        try rebase.becomes(truth, in: transaction)
         try transaction.removeOldestRefusedWrite(of: write.collection, by: write.author)
     }
 
@@ -176,8 +181,7 @@ package struct WriteDelivery: Sendable {
     /// What was refused is another change for the other system, which would answer its key with the refusal again. What may
     /// have been made keeps its key.
     package func retried(_ write: PendingWrite, in transaction: any StoreTransaction) throws {
-        // No caller's key has a colon, and that of a device ends with a number.
-        let key = write.state == .refused ? "\(write.id):again-\(write.tries)" : nil
+        let key = write.state == .refused ? "\(write.keyAfterRefusal)\(write.tries)" : nil
         try transaction.setUnsent(write.id, key: key)
         try transaction.setState(.pending, of: write.id)
         try PendingRebase(entity: collection.entity, write: write).reapplied(in: transaction)
@@ -193,46 +197,43 @@ package struct WriteDelivery: Sendable {
     }
 }
 
+extension PendingWrite {
+    /// Begins the key of one that was refused and is sent again. No caller's key has a colon, and that of a device ends with a
+    /// number.
+    fileprivate var keyAfterRefusal: String { "\(id):again-" }
+
+    fileprivate var wasRefused: Bool { key.hasPrefix(keyAfterRefusal) }
+}
+
 /// The records of a mirror that a refresh leaves as they are: those with a pending write, and those of which a write was made
-/// since the refresh began, because what it reads may be older.
-package final class RefreshProtection: Sendable {
+/// since the refresh began, because what it reads may be older. One of an entity, whichever mirror of it writes and refreshes.
+public final class RefreshProtection: Sendable {
     /// Records that are known to have been changed since a refresh began; with more of them that refresh changes nothing.
     private static let mostSettled = 100_000
 
     private let mirror: CollectionID
-    private struct State {
-        var settled: Set<RecordID> = []
-        var successor: RefreshProtection?
-    }
+    private let settled = Mutex<Set<RecordID>>([])
 
-    private let state = Mutex(State())
-
-    package init(of mirror: CollectionID) {
+    /// Creates that of a mirror's entity.
+    public init(of mirror: CollectionID) {
         self.mirror = mirror
     }
 
-    /// Refreshes of another mirror of the same entity leave what is noted here as it is too.
-    func protect(refreshesOf successor: RefreshProtection) {
-        state.withLock { $0.successor = successor }
-    }
-
     /// A refresh of the mirror begins: what it reads may be older than writes that are made from now on.
-    package func refreshBegins() { state.withLock { $0.settled = [] } }
+    package func refreshBegins() { settled.withLock { $0 = [] } }
 
     /// A write of the record is made. To be noted before that is durable.
     package func note(_ record: RecordID) {
-        let successor = state.withLock { state in
-            if state.settled.count < Self.mostSettled { state.settled.insert(record) }
-            return state.successor
+        settled.withLock { settled in
+            if settled.count < Self.mostSettled { settled.insert(record) }
         }
-        successor?.note(record)
     }
 
     /// Asked in the transaction in which the refresh takes effect.
     package func protected(in snapshot: any StoreSnapshot) throws -> Set<RecordID> {
         // In this order: a write is among those that are made before it is pending no longer.
         let pending = try snapshot.recordsWithPendingWrites(of: mirror)
-        let settled = state.withLock { $0.settled }
+        let settled = settled.withLock { $0 }
         guard settled.count < Self.mostSettled else {
             throw PorticoError(.overloaded, "Too many records were changed since the refresh began.")
         }
@@ -270,7 +271,7 @@ extension PendingWrite {
         let change = change(mayRepeat: mayRepeat)
         return MirrorChange(
             change.entity, change.id, change.operation, fields: change.fields, before: change.before,
-            idempotencyKey: digest, mayRepeat: mayRepeat)
+            idempotencyKey: digest, mayRepeat: mayRepeat, isConditional: change.isConditional)
     }
 }
 

@@ -7,6 +7,15 @@ public enum NearestName {
         return best.flatMap { $0.distance <= max(2, wrong.count / 3) ? $0.name : nil }
     }
 
+    /// The same as a sentence that follows another: ` Did you mean notes?`, or nothing. Nothing too for a name that is too long
+    /// to be one.
+    public static func sentence(_ wrong: String, among known: some Sequence<String>) -> String {
+        guard wrong.utf8.count <= longest, let near = of(wrong, among: known) else { return "" }
+        return " Did you mean \(near)?"
+    }
+
+    private static let longest = 64
+
     /// Damerau's and Levenshtein's, in which two letters that have changed places are one mistake (optimal string alignment).
     private static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left), Array(right))

@@ -248,6 +248,33 @@ extension SQLiteStore {
         }
     }
 
+    /// Bytes of the database file. Asks the file system.
+    public var databaseBytes: Int64 { figures.databaseBytes }
+
+    /// Begins a log of the pages that are committed from now on. One at a time: end the one before first.
+    ///
+    /// `stream`: 32 hexadecimal digits that no other log has. `folder`: is there and empty. `limit`: bytes that the pieces in
+    /// it may have together.
+    public func openPageLog(stream: String, in folder: String, limit: Int64) async throws -> PageLog {
+        _ = try openCatalogue()
+        return try await PageLog.begin(
+            stream: stream, in: folder, limit: limit, writer: writer, log: file.path + "-wal")
+    }
+
+    /// Copies the database as it is within one transaction into a new file, page by page, while others write. Throws
+    /// `store.full` without capacity.
+    public func copyDatabase(to path: String) async throws -> BackupSummary {
+        _ = try openCatalogue()
+        let (file, health) = (file, health)
+        return try await DedicatedThread.run(label: "store.copy") {
+            let source = try file.openSlowReader(checking: health)
+            defer { try? source.close() }
+            do { return try StoreBackup.copyFile(from: source, to: path) } catch {
+                throw PorticoError.ofFiles(error, "The database cannot be copied.")
+            }
+        }
+    }
+
     /// What the store did and how it is. Asks the file system for two sizes.
     public var figures: StoreFigures {
         counters.figures(

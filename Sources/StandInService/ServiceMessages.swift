@@ -103,3 +103,12 @@ struct ServiceError: Error, Equatable {
         .json(["errorCode": .string(code), "errorMessage": .string(message)], status: status, fields: fields)
     }
 }
+
+extension String {
+    /// As the content of an element or of an attribute within double quotes.
+    var escapedForXML: String {
+        guard utf8.contains(where: { [0x22, 0x26, 0x3C, 0x3E].contains($0) }) else { return self }
+        return replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+            .replacing("\"", with: "&quot;")
+    }
+}

@@ -12,6 +12,11 @@ package struct StandInSettings: Sendable {
     package var employees = 500
     package var users = 200
     package var verses = 154
+    package var students = 1_000
+    /// Entities of one page of OData.
+    package var odataPageSize = 1_000
+    /// Whether SAP's paths need the portal's cookie.
+    package var requiresSignIn = false
     package var seed: UInt64 = 1
     /// Whether an idempotency key that comes again gets the first answer again.
     package var honoursKeys = true
@@ -27,9 +32,12 @@ package struct StandInSettings: Sendable {
         let most = SystemOfRecord.most
         for (name, value, limit) in [
             ("employees", employees, most.employees), ("users", users, most.users), ("verses", verses, most.verses),
-            ("port", port, 65_535),
+            ("students", students, most.students), ("port", port, 65_535),
         ] where !(0...limit).contains(value) {
             return "\(name) is a number from 0 to \(limit)."
+        }
+        guard (1...SystemOfRecord.largestPage).contains(odataPageSize) else {
+            return "odata-page is a number from 1 to \(SystemOfRecord.largestPage)."
         }
         return nil
     }
@@ -51,7 +59,8 @@ package struct StandInServer: Sendable {
         let service = StandInService(
             SystemOfRecord.Settings(
                 employees: settings.employees, users: settings.users, verses: settings.verses, seed: settings.seed,
-                honoursKeys: settings.honoursKeys, run: settings.run))
+                honoursKeys: settings.honoursKeys, run: settings.run, students: settings.students,
+                odataPageSize: settings.odataPageSize, requiresSignIn: settings.requiresSignIn))
         let open = OpenConnectionCount()
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

@@ -83,7 +83,8 @@ package final class StandInService: Sendable {
         case .error(let status):
             let error = ServiceError(status: status, code: "fault", message: "This failure was ordered.")
             let isSOAP = SOAPInterface.isAt(request.segments)
-            return .whole(isSOAP ? state.system.soap.fault(error, to: request) : error.response)
+            if isSOAP { return .whole(state.system.soap.fault(error, to: request)) }
+            return .whole(AdmissionsService.response(error, to: request) ?? error.response)
         }
     }
 
@@ -117,6 +118,10 @@ package final class StandInService: Sendable {
             } else {
                 state.plan.clear(order["path"]?.stringValue ?? "/")
             }
+            return status(state)
+        case ("POST", "sessions"):
+            _ = try ordered(request)
+            state.system.admissions.endSessions()
             return status(state)
         case ("POST", "changes"):
             let order = try ordered(request)

@@ -16,10 +16,15 @@ struct SystemOfRecord: Sendable {
         var honoursKeys = true
         /// Distinguishes this run from others in change tokens: those of another run are refused.
         var run = "0"
+        var students = 1_000
+        /// Entities of one page of OData.
+        var odataPageSize = 1_000
+        /// Whether SAP's paths need the portal's cookie.
+        var requiresSignIn = false
     }
 
     /// The most rows of each table.
-    static let most = (employees: 1_000_000, users: 100_000, verses: 5_000)
+    static let most = (employees: 1_000_000, users: 100_000, verses: 5_000, students: AdmissionsRows.most)
     /// The most rows of a page.
     static let largestPage = 10_000
     static let defaultPage = 100
@@ -31,6 +36,7 @@ struct SystemOfRecord: Sendable {
     var rooms: TwaddleRooms
     private(set) var applied: AppliedWrites
     let soap = SOAPInterface()
+    let admissions: AdmissionsService
     /// The positions of employees with ids that clients chose, and the other way round.
     private var chosen: [String: Int] = [:]
     private var chosenIDs: [Int: String] = [:]
@@ -47,16 +53,26 @@ struct SystemOfRecord: Sendable {
         verses = GeneratedTable(settings.verses, Sonnets.verse)
         rooms = TwaddleRooms(honoursIDs: settings.honoursKeys)
         applied = AppliedWrites(honoursKeys: settings.honoursKeys)
+        admissions = AdmissionsService(
+            AdmissionsService.Settings(
+                students: settings.students, pageSize: settings.odataPageSize,
+                requiresSignIn: settings.requiresSignIn, seed: settings.seed, run: settings.run))
     }
 
     /// One without rows, which answers in the same way.
     var withoutRows: SystemOfRecord {
         var settings = settings
-        (settings.employees, settings.users, settings.verses) = (0, 0, 0)
+        (settings.employees, settings.users, settings.verses, settings.students) = (0, 0, 0, 0)
         return SystemOfRecord(settings)
     }
 
     mutating func respond(to request: ServiceRequest) -> ServiceResponse {
+        if AdmissionsService.isAt(request.path) {
+            let response = admissions.respond(to: request)
+            // Neither system knows idempotency keys.
+            if AdmissionsService.isWrite(request), response.status < 300 { applied.note(request, response) }
+            return response
+        }
         do {
             return try route(request).conditional(request)
         } catch let error as ServiceError {
@@ -381,7 +397,7 @@ struct SearchCriteria: Sendable {
 extension SystemOfRecord {
     /// Changes that ``portico-stand-in change`` orders.
     struct Changes: Sendable, Equatable {
-        enum Table: String, Sendable, CaseIterable { case employees, users, sonnets }
+        enum Table: String, Sendable, CaseIterable { case employees, users, sonnets, students }
         enum Kind: String, Sendable, CaseIterable { case update, add, delete }
 
         var count: Int
@@ -392,6 +408,7 @@ extension SystemOfRecord {
     /// Changes so many rows as if people had, each a different one. Returns how many there were to change.
     mutating func change(_ changes: Changes) -> Int {
         switch (changes.table, changes.kind) {
+        case (.students, _): return (try? admissions.rows().change(changes.count, changes.kind)) ?? 0
         case (.employees, .add):
             return repeating(changes.count, upTo: 2 * Self.most.employees - employees.end) {
                 let made = Employee(generatedAt: $0.employees.end, of: $0.employees.end, seed: $0.settings.seed)

@@ -31,13 +31,8 @@ struct StandInUser: Sendable, Equatable {
     }
 
     func elements(isWhole: Bool) -> String {
-        let short = "<UserId>\(number)</UserId><UserName>\(Self.escaped(name))</UserName>"
-        return isWhole ? short + "<ShoeSize>\(Self.escaped(shoeSize))</ShoeSize>" : short
-    }
-
-    private static func escaped(_ text: String) -> String {
-        guard text.utf8.contains(where: { [0x26, 0x3C, 0x3E].contains($0) }) else { return text }
-        return text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+        let short = "<UserId>\(number)</UserId><UserName>\(name.escapedForXML)</UserName>"
+        return isWhole ? short + "<ShoeSize>\(shoeSize.escapedForXML)</ShoeSize>" : short
     }
 }
 

@@ -30,7 +30,7 @@ struct CallPlan: Sendable {
     mutating func next(after outcome: Outcome, _ budget: inout RetryBudget, jitter: Double) -> Action {
         switch outcome {
         case .answered(let response):
-            if Self.overloads.contains(response.status), canRepeat,
+            if Self.overloads.contains(response.status) || response.status == Self.tooMany, canRepeat,
                 let pause = tryAgain(&budget, jitter, after: Self.askedPause(response))
             {
                 return pause
@@ -45,6 +45,8 @@ struct CallPlan: Sendable {
         }
     }
 
+    /// The status by which a server says that it had too many requests, and that it is well (RFC 6585, section 4).
+    private static let tooMany = 429
     /// Statuses by which a gateway says that it may work the next time.
     private static let overloads: Set<Int> = [502, 503, 504]
     /// Whether a status says that the server itself cannot answer.
@@ -67,9 +69,11 @@ struct CallPlan: Sendable {
     /// A body that was read once is gone.
     private var canRepeat: Bool { request.isIdempotent && request.streamedBody == nil }
 
-    /// "Full jitter": drawn from zero up to a bound that doubles.
+    /// "Full jitter": drawn from zero up to a bound that doubles. Nil also where the pause that is asked for is longer than
+    /// the whole call may take: what was answered is more use then than a call that ends by its deadline.
     private mutating func tryAgain(_ budget: inout RetryBudget, _ jitter: Double, after asked: Duration) -> Action? {
-        guard tries < settings.limits.tries, budget.takeRetry() else { return nil }
+        guard tries < settings.limits.tries, asked < request.deadline ?? settings.limits.deadline, budget.takeRetry()
+        else { return nil }
         tries += 1
         let bound = settings.limits.pause * (1 << min(tries - 2, 16))
         return .pause(max(asked, bound * min(max(jitter, 0), 1)))

@@ -5,8 +5,9 @@ import Synchronization
 ///
 /// Closed until ``UpstreamLimits/failures`` consecutive outcomes failed; then open for ``UpstreamLimits/rest``, during
 /// which no request is sent. After that one request is let through (half open), and no other before its outcome: a
-/// success closes the breaker, a failure doubles the time, up to ``UpstreamLimits/longestRest``. A state machine
-/// without a clock.
+/// success closes the breaker, a failure doubles the time, up to ``UpstreamLimits/longestRest``. An operator's request is let
+/// through before the time is over, and its failure leaves that as it was: looking at a server does not prolong its rest.
+/// A state machine without a clock.
 struct CircuitBreaker: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -40,6 +41,8 @@ struct CircuitBreaker: Sendable {
     private var rest: Duration
     /// Which opening this is. An outcome of a request that was sent before it says nothing about it.
     private var opening = 0
+    /// Of an operator's request that is under way: the end of the rest that it interrupts.
+    private var interrupted: Instant?
 
     init(_ limits: UpstreamLimits) {
         self.limits = limits
@@ -47,7 +50,8 @@ struct CircuitBreaker: Sendable {
     }
 
     var isClosed: Bool { if case .closed = state { true } else { false } }
-    var isHalfOpen: Bool { if case .halfOpen = state { true } else { false } }
+    /// When it lets a request through; nil: it does now, or waits for the outcome of one.
+    var opensUntil: Instant? { if case .open(let until) = state { until } else { nil } }
 
     /// Nil where the server rests. `isOperatorTry`: an operator asks, who does not wait for the rest's end.
     mutating func enter(now: Instant, isOperatorTry: Bool = false) -> Permit? {
@@ -55,6 +59,7 @@ struct CircuitBreaker: Sendable {
         case .closed: return Permit(isTrial: false, opening: opening)
         case .open(let until) where now >= until || isOperatorTry:
             state = .halfOpen
+            interrupted = now < until ? until : nil
             return Permit(isTrial: true, opening: opening)
         case .open, .halfOpen: return nil
         }
@@ -69,6 +74,9 @@ struct CircuitBreaker: Sendable {
             state = .closed(failures: failures + 1)
             if failures + 1 >= limits.failures { return open(now) }
         case (.halfOpen, .answered) where permit.isTrial: return close()
+        case (.halfOpen, .failed) where permit.isTrial && interrupted != nil:
+            opening += 1
+            state = .open(until: interrupted ?? now)
         case (.halfOpen, .failed) where permit.isTrial:
             rest = min(rest * 2, limits.longestRest)
             return open(now)
@@ -128,9 +136,9 @@ final class CircuitBreakers: Sendable {
     }
 
     /// Servers whose breaker is not closed, and until when.
-    var open: [(origin: UpstreamOrigin, isHalfOpen: Bool)] {
+    var open: [(origin: UpstreamOrigin, until: CircuitBreaker.Instant?)] {
         breakers.withLock { breakers in
-            breakers.compactMap { origin, breaker in breaker.isClosed ? nil : (origin, breaker.isHalfOpen) }
+            breakers.compactMap { origin, breaker in breaker.isClosed ? nil : (origin, breaker.opensUntil) }
         }.sorted { $0.origin.description < $1.origin.description }
     }
 

@@ -1,4 +1,5 @@
 import AdapterKit
+import Admission
 import AsyncHTTPClient
 import Foundation
 import IPAddresses
@@ -68,17 +69,26 @@ public final class HTTPUpstream: Upstream {
 
     /// How the upstream is at the moment. `credentials` is filled in by who adds them.
     public var status: UpstreamStatus {
-        let counts = permits.counts
+        let (counts, open) = (permits.counts, circuits.open)
         return UpstreamStatus(
             name: name, url: url, credentials: settings.clientCertificate == nil ? "none" : "certificate",
-            active: counts.active, waiting: counts.waiting,
-            openCircuits: circuits.open.map(\.origin.description), figures: figures.withLock { $0 })
+            active: counts.running, waiting: counts.waiting,
+            openCircuits: open.map(\.origin.description), nextAttempt: open.compactMap(\.until).min(),
+            figures: figures.withLock { $0 })
     }
 
-    /// After the last call. Must be called before the last reference goes.
+    /// Ends the calls that go on. Must be called before the last reference goes.
     public func stop() async {
         await connections.close()
     }
+
+    /// The same after the last call, or at `deadline`, or where the task is cancelled.
+    public func stop(afterCallsUntil deadline: ContinuousClock.Instant) async {
+        while permits.counts.running > 0, .now < deadline, (try? await Task.sleep(for: Self.interval)) != nil {}
+        await stop()
+    }
+
+    private static let interval = Duration.milliseconds(50)
 }
 
 extension HTTPUpstream {

@@ -1,5 +1,6 @@
 import AdapterKit
-import Synchronization
+import Admission
+import DequeModule
 
 /// For whom a token is: a caller as far as the call's credential reaches, in one sign-in. The gateway itself has neither.
 struct TokenOwner: Sendable, Hashable {
@@ -18,23 +19,18 @@ struct TokenOwner: Sendable, Hashable {
 }
 
 /// The tokens of an upstream, one for each owner: which one is used, and who fetches the next one while the others
-/// wait. A state machine without a clock; ``TokenCache`` executes it.
-struct TokenTable: Sendable {
-    typealias Instant = ContinuousClock.Instant
-
-    enum Step: Sendable {
+/// wait. A policy; ``TokenCache`` executes it.
+struct TokenTable: AdmissionPolicy {
+    enum Grant: Sendable {
         case use(Secret)
         /// The asker fetches one, and says what became of it.
         case fetch
-        /// Until the one who fetches is done; then the question is asked again.
-        case wait
-        case fail(UpstreamFailure)
     }
 
     private enum Slot {
         case token(Secret, until: Instant)
         /// `isKept`: what comes is used again.
-        case fetching(waiting: [UInt64], isKept: Bool)
+        case fetching(isKept: Bool)
         /// So long the endpoint is not asked again.
         case failed(UpstreamFailure, until: Instant)
     }
@@ -44,6 +40,10 @@ struct TokenTable: Sendable {
 
     private let limit: Int
     private var slots: [TokenOwner: Slot] = [:]
+    /// Until the one who fetches is done; then each asks again.
+    private var waiting: [TokenOwner: Deque<AdmissionTicket>] = [:]
+    /// Those who ask again now.
+    private var asking: Deque<(ticket: AdmissionTicket, owner: TokenOwner)> = []
 
     /// `limit`: owners whose tokens are kept.
     init(limit: Int) {
@@ -52,27 +52,52 @@ struct TokenTable: Sendable {
 
     var count: Int { slots.count }
 
-    /// `ticket`: of the asker, for ``Step/wait``.
-    mutating func next(for owner: TokenOwner, _ ticket: UInt64, now: Instant) -> Step {
+    var counts: AdmissionCounts {
+        let fetching = slots.values.count { if case .fetching = $0 { true } else { false } }
+        return AdmissionCounts(running: fetching, waiting: waiting.values.reduce(asking.count) { $0 + $1.count })
+    }
+
+    mutating func arrive(
+        _ owner: TokenOwner, as ticket: AdmissionTicket, at now: Instant
+    ) -> AdmissionEntry<Grant, UpstreamFailure> {
         switch slots[owner] {
-        case .token(let token, let until) where now < until: return .use(token)
-        case .failed(let failure, let until) where now < until: return .fail(failure)
-        case .fetching(let waiting, let isKept):
-            slots[owner] = .fetching(waiting: waiting + [ticket], isKept: isKept)
-            return .wait
+        case .token(let token, let until) where now < until: return .admitted(.use(token))
+        case .failed(let failure, let until) where now < until: return .refused(failure)
+        case .fetching:
+            waiting[owner, default: []].append(ticket)
+            return .waits
         default:
             makeRoom(now)
-            slots[owner] = .fetching(waiting: [], isKept: true)
-            return .fetch
+            slots[owner] = .fetching(isKept: true)
+            return .admitted(.fetch)
         }
     }
 
-    /// The end of a fetch; nil: it was given up, and the next asker fetches. Who has to ask again.
-    mutating func fetched(
-        for owner: TokenOwner, _ result: Result<IssuedToken, UpstreamFailure>?, now: Instant
-    ) -> [UInt64] {
-        guard case .fetching(let waiting, let isKept) = slots[owner] else { return [] }
-        switch result {
+    mutating func next(at now: Instant) -> AdmissionDecision<Grant, UpstreamFailure>? {
+        while let (ticket, owner) = asking.popFirst() {
+            switch arrive(owner, as: ticket, at: now) {
+            case .admitted(let grant): return .admit(ticket, grant)
+            case .refused(let failure): return .refuse(ticket, failure)
+            case .waits, .undecided: continue
+            }
+        }
+        return nil
+    }
+
+    mutating func abandon(_ ticket: AdmissionTicket) {
+        for (owner, tickets) in waiting {
+            let left = tickets.filter { $0 != ticket }
+            waiting[owner] = left.isEmpty ? nil : left
+        }
+        asking.removeAll { $0.ticket == ticket }
+    }
+
+    /// A fetch has ended; nil: it was given up, and the next asker fetches.
+    mutating func leave(
+        _ owner: TokenOwner, as ticket: AdmissionTicket, _ end: Result<IssuedToken, UpstreamFailure>?, at now: Instant
+    ) {
+        guard case .fetching(let isKept) = slots[owner] else { return }
+        switch end {
         case _ where !isKept: slots[owner] = nil
         case .success(let issued):
             // Not used to its last second: it is on its way for a while.
@@ -81,7 +106,7 @@ struct TokenTable: Sendable {
         case .failure(let failure): slots[owner] = .failed(failure, until: now + Self.pause)
         case nil: slots[owner] = nil
         }
-        return waiting
+        for ticket in waiting.removeValue(forKey: owner) ?? [] { asking.append((ticket, owner)) }
     }
 
     /// The upstream does not take the token any more.
@@ -93,8 +118,8 @@ struct TokenTable: Sendable {
     /// one that is on its way neither.
     mutating func forget(_ account: String) {
         for (owner, slot) in slots where owner.principal == account {
-            if case .fetching(let waiting, _) = slot {
-                slots[owner] = .fetching(waiting: waiting, isKept: false)
+            if case .fetching = slot {
+                slots[owner] = .fetching(isKept: false)
             } else {
                 slots[owner] = nil
             }
@@ -119,18 +144,13 @@ struct TokenTable: Sendable {
 
 /// Tokens that are fetched once for all who need them and used until they expire.
 final class TokenCache: Sendable {
-    private struct State {
-        var table: TokenTable
-        var tickets: UInt64 = 0
-    }
-
     private let name: UpstreamName
-    private let state: Mutex<State>
-    private let waiters = Waiters()
+    private let queue: AdmissionQueue<TokenTable>
 
     init(_ name: UpstreamName, limit: Int = 10_000) {
         self.name = name
-        state = Mutex(State(table: TokenTable(limit: limit)))
+        queue = AdmissionQueue(
+            TokenTable(limit: limit), late: UpstreamFailure(.timedOut, of: name, detail: "no token came"))
     }
 
     /// `fetch` is called for one of all who ask at once.
@@ -139,43 +159,33 @@ final class TokenCache: Sendable {
         fetch: @Sendable () async throws(UpstreamFailure) -> IssuedToken
     ) async throws(UpstreamFailure) -> Secret {
         while true {
-            let (ticket, step) = state.withLock { state in
-                state.tickets += 1
-                return (state.tickets, state.table.next(for: owner, state.tickets, now: .now))
+            let permit: AdmissionPermit<TokenTable>
+            do {
+                permit = try await queue.acquire(owner, until: end)
+            } catch {
+                throw error as? UpstreamFailure ?? UpstreamFailure(.cancelled, of: name)
             }
-            switch step {
-            case .use(let token): return token
-            case .fail(let failure): throw failure
-            case .fetch:
-                do throws(UpstreamFailure) {
-                    note(.success(try await fetch()), for: owner)
-                } catch {
-                    // Who gives up, or has no time or no turn left, says nothing about the endpoint.
-                    note([.cancelled, .timedOut, .overloaded].contains(error.kind) ? nil : .failure(error), for: owner)
-                    throw error
-                }
-            case .wait:
-                do {
-                    try await waiters.wait(for: ticket, until: end)
-                } catch is Waiters.Late {
-                    throw UpstreamFailure(.timedOut, of: name, detail: "no token came")
-                } catch {
-                    throw UpstreamFailure(.cancelled, of: name)
-                }
+            guard case .fetch = permit.grant else {
+                if case .use(let token) = permit.grant { return token }
+                continue
+            }
+            do throws(UpstreamFailure) {
+                let issued = try await fetch()
+                queue.leave(permit.place, .success(issued))
+            } catch {
+                // Who gives up, or has no time or no turn left, says nothing about the endpoint.
+                queue.leave(
+                    permit.place, [.cancelled, .timedOut, .overloaded].contains(error.kind) ? nil : .failure(error))
+                throw error
             }
         }
     }
 
     func invalidate(_ token: Secret, of owner: TokenOwner) {
-        state.withLock { $0.table.invalidate(token, of: owner) }
+        queue.update { $0.invalidate(token, of: owner) }
     }
 
     func forget(_ account: String) {
-        state.withLock { $0.table.forget(account) }
-    }
-
-    private func note(_ result: Result<IssuedToken, UpstreamFailure>?, for owner: TokenOwner) {
-        let waiting = state.withLock { $0.table.fetched(for: owner, result, now: .now) }
-        for ticket in waiting { waiters.resume(ticket) }
+        queue.update { $0.forget(account) }
     }
 }

@@ -12,7 +12,11 @@ public struct UpstreamFigures: Sendable, Equatable {
     /// Of all calls together, in seconds.
     public var durationSum = 0.0
     /// The last failure but those by an open circuit, for operators; nil: none yet.
-    public var lastFailure: UpstreamFailure?
+    public var lastFailure: UpstreamFailure? {
+        didSet { lastFailureTime = lastFailure == nil ? nil : .now }
+    }
+    /// When it was; nil: there was none yet.
+    public private(set) var lastFailureTime: ContinuousClock.Instant?
 
     /// Upper bounds of ``durations`` in seconds.
     public static let bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -38,5 +42,7 @@ public struct UpstreamStatus: Sendable {
     public var waiting: Int
     /// Servers whose circuit breaker is open; after its time one request is let through (half open).
     public var openCircuits: [String]
+    /// When the first of them lets a request through; nil: none is open.
+    public var nextAttempt: ContinuousClock.Instant?
     public var figures: UpstreamFigures
 }

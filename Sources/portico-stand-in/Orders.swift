@@ -115,9 +115,9 @@ struct FaultCommand: AsyncParsableCommand {
 struct ChangeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "change", abstract: "Changes rows, as if people had.",
-        discussion: "Each a different one, in order: another phone number, shoe size or last line.")
+        discussion: "Each a different one, in order: another phone number, shoe size, last line or balance.")
 
-    enum Table: String, ExpressibleByArgument, CaseIterable { case employees, users, sonnets }
+    enum Table: String, ExpressibleByArgument, CaseIterable { case employees, users, sonnets, students }
 
     @Argument(help: "How many rows.") var count: Int
     @Option(help: "Whose rows.") var table = Table.employees
@@ -137,6 +137,16 @@ struct ChangeCommand: AsyncParsableCommand {
                 "kind": add ? "add" : delete ? "delete" : "update",
             ])
     }
+}
+
+struct EndSessionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "end-sessions",
+        abstract: "Ends every session of the portal and of the SAP gateway, with its tokens.")
+
+    @OptionGroup var options: OrderOptions
+
+    func run() async throws { try await options.send(.POST, "sessions", [:]) }
 }
 
 struct StatusCommand: AsyncParsableCommand {

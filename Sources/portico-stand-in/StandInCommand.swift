@@ -9,7 +9,7 @@ import StandInService
 struct StandInCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "portico-stand-in",
-        abstract: "A small HR service and a property-list site to put behind a gateway.",
+        abstract: "A company's systems in small, to put behind a gateway.",
         discussion: """
             Without a command it serves. In another terminal, `fault` and `change` give orders to the one that serves.
             Everything is kept in memory and made from a seed: two of one seed have the same rows.
@@ -18,11 +18,12 @@ struct StandInCommand: AsyncParsableCommand {
             over SOAP POST /sca/OrganizationInterfaceExport, its WSDL at ?wsdl), \
             employees over REST (/employees: offset and limit, cursor, changedSince, ETag, Idempotency-Key), users in \
             XML (/v1/list, /v2/list, /v2/user/{id}), a property list (/plists/sonnets), the Twaddle chat (POST /chat, \
-            room r1), and what was written to it (/ledger).
+            room r1), an SAP Gateway with OData 2.0 (/sap/opu/odata/sap/ADMISSIONSCOUNSELOR/) behind its portal (/irj/portal), \
+            an OData 4.0 service with the same rows (/odata/v4/admissions/), and what was written to it (/ledger).
 
             Exit status: 0 done, 1 failed, 2 wrong usage.
             """,
-        subcommands: [Serve.self, FaultCommand.self, ChangeCommand.self, StatusCommand.self],
+        subcommands: [Serve.self, FaultCommand.self, ChangeCommand.self, EndSessionsCommand.self, StatusCommand.self],
         defaultSubcommand: Serve.self)
 
     static func main() async {
@@ -59,6 +60,10 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "How many employees there are, up to a million.") var employees = 500
     @Option(help: "How many users there are, up to 100,000.") var users = 200
     @Option(help: "How many verses the property list has, up to 5,000.") var verses = 154
+    @Option(help: "How many students the admissions services have, up to 200,000.") var students = 1_000
+    @Option(help: "How many entities one page of OData has, up to 10,000.") var odataPage = 1_000
+    @Flag(help: "SAP's paths need the portal's cookie: any j_user with the password portico-demo gets it.")
+    var portal = false
     @Option(help: "What the rows and the drawn faults are made from.") var seed: UInt64 = 1
     @Flag(help: "Writes are applied again when their idempotency key comes again, and messages get ids of its own.")
     var ignoreIdempotencyKeys = false
@@ -75,6 +80,9 @@ struct Serve: AsyncParsableCommand {
         settings.employees = employees
         settings.users = users
         settings.verses = verses
+        settings.students = students
+        settings.odataPageSize = odataPage
+        settings.requiresSignIn = portal
         settings.seed = seed
         settings.honoursKeys = !ignoreIdempotencyKeys
         return settings

@@ -5,9 +5,10 @@ import Foundation
 /// The operator's command line. Results go to standard output, progress and errors to standard error.
 ///
 /// Exit status: 0 done, 1 failed, 2 wrong usage, 4 not signed in.
-@main
-struct PorticoControl: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
+package struct PorticoControl: AsyncParsableCommand {
+    package init() {}
+
+    package static let configuration = CommandConfiguration(
         commandName: "porticoctl",
         abstract: "Administers a running Portico.",
         discussion: """
@@ -22,15 +23,17 @@ struct PorticoControl: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            Status.self, Top.self, Adapters.self, Upstreams.self, Mirrors.self, Writes.self, Accounts.self, Roles.self,
+            Status.self, Top.self, Adapters.self, Upstreams.self, Mirrors.self, Writes.self, Records.self,
+            Accounts.self, Roles.self,
             SessionCommands.self, Keys.self, Audit.self, Feeds.self, Employees.self, Users.self, ODataCommands.self,
-            SOAPCommands.self, Sync.self, StoreCommands.self, Logs.self, Backup.self,
+            SOAPCommands.self, Sync.self, StoreCommands.self, Logs.self, Backup.self, BackupCommands.self,
             Restore.self,
-            ConfigurationCommands.self, AdminCommands.self, ClientCommands.self, ConnectCommands.self,
-            AdapterCommands.self,
+            ConfigurationCommands.self, AdminCommands.self, ConsoleCommands.self, ClientCommands.self,
+            ConnectCommands.self, AdapterCommands.self, HostCommands.self,
         ])
 
-    static func main() async {
+    /// Runs the command that the arguments of this process name, and ends the process where it fails.
+    package static func main() async {
         do {
             var command = try parseAsRoot(ODataParse.separatingText(Array(CommandLine.arguments.dropFirst())))
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -14,8 +14,11 @@ class Modules:
         return self._own_products.get(product) or _MODULES_OF_PRODUCT.get(product, [product])
 
     def declared_by(self, target):
+        """With what a declared module exports."""
+        rows = self.repository.modules["modules"]
         of_products = (module for product in target.products for module in self.of_product(product))
-        return {*target.targets, *of_products}
+        modules = {*target.targets, *of_products}
+        return modules | {exported for name in modules for exported in rows.get(name, {}).get("exports", [])}
 
     def toolchain_of(self, target):
         """The modules of the toolchain that the target may import without a declaration."""

@@ -64,6 +64,7 @@ private func changed(_ old: String, _ new: String) -> String {
         let mirror = try #require(declaration.mirror(of: "issues"))
         #expect(mirror.reading == .increments)
         #expect(mirror.writing == .queued)
+        #expect(mirror.changes == [.update, .replace])
         #expect(mirror.upstream == "tracker")
         #expect(mirror.settings.freshFor == .seconds(60))
         #expect(mirror.settings.guard == MirrorSettings.Guard(share: 0.25, from: 20))
@@ -81,7 +82,7 @@ private func changed(_ old: String, _ new: String) -> String {
         ("upstream: tracker\n", "", "4:14: The connection names no upstream for this address."),
         ("list: /items", "list: items", "6:11: This is no path: it begins with `/`, and `~` is written `~0`."),
         ("list: /items", "list: [a]", "6:11: Here must stand a text."),
-        ("key: id", "key: other", "7:10: The key is one of the fields."),
+        ("key: id", "key: other", "7:10: `key` names no field; the fields are id, title, state, author, changed."),
         ("key: id", "key: changed", "7:10: A key is a string or an integer."),
         ("id: integer", "id: number", "7:10: A key is a string or an integer."),
         ("id: integer", "id: int", "9:11: There is no type int"),
@@ -178,6 +179,12 @@ private func changed(_ old: String, _ new: String) -> String {
             patch.remarks == [
                 "c.yaml:22:15: Callers cannot change state, author, changed: `update` does not send them."
             ])
+        let unowned = sound.replacing("    owner: author\n", with: "")
+        #expect(try said(unowned).remarks.contains { $0.contains("This update has no If-Match") })
+        let conditional = unowned.replacing("method: PATCH,", with: "method: PATCH, ifMatch: true,")
+        #expect(try said(conditional).remarks.count == patch.remarks.count)
+        let blindly = conditional.replacing("    record: {address: \"issues/{id}\"}\n", with: "")
+        #expect(errors(blindly).contains { $0.hasSuffix("`ifMatch` needs `record`, which reads the ETag.") })
         let put = changed("method: PATCH", "method: PUT")
         #expect(try said(put).warnings == [])
         let blind = try said(put.replacing("    record: {address: \"issues/{id}\"}\n", with: "")).warnings

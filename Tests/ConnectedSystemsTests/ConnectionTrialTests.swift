@@ -16,7 +16,7 @@ private func rows(_ count: Int, from first: Int = 1, _ more: String = "") -> Str
 
 /// What is reported of an entity with these keys. `answer`: the status and the body for a target.
 private func report(
-    _ keys: String = "", fields: String = "id: integer", link: String? = nil,
+    _ keys: String = "", fields: String = "id: integer", link: String? = nil, headers: [String: String] = [:],
     answer: @escaping @Sendable (String) -> (Int, String)
 ) async throws -> WireDictionary {
     let text = """
@@ -35,6 +35,7 @@ private func report(
         if status == 0 { throw UpstreamFailure(.destinationRefused, of: "upstream") }
         var fields: UpstreamHeaders = ["Content-Type": "application/json"]
         fields["Link"] = link
+        for (name, value) in headers { fields[name] = value }
         return UpstreamResponse(address: base, status: status, fields: fields, body: Array(body.utf8))
     }
     let trial = ConnectionTrial(
@@ -64,6 +65,34 @@ extension WireDictionary {
     {
         let found = try await report { _ in (200, #"{"items": [\#(rows(3))], \#(member)}"#) }
         #expect(found.texts("warnings") == ["There may be more rows: \(sign), and the file has no `paging`."])
+    }
+
+    @Test(arguments: [
+        ("Next-Page", "https://hr.example/api/people?_token=x", "`Next-Page` names a next page"),
+        ("X-Next-Page", "2", "`X-Next-Page` names a next page"), ("X-Total-Count", "4", "`X-Total-Count` is 4"),
+        ("Total-Records", "12", "`Total-Records` is 12"),
+    ])
+    func `fields of an answer are signs of more as well`(name: String, value: String, sign: String) async throws {
+        for paging in ["", "paging: {kind: link}"] {
+            let found = try await report(paging, headers: [name: value]) { _ in (200, #"{"items": [\#(rows(3))]}"#) }
+            let reason = paging.isEmpty ? "the file has no `paging`" : "`paging` finds no next page"
+            #expect(found.texts("warnings") == ["There may be more rows: \(sign), and \(reason)."])
+        }
+        let whole = try await report(headers: ["X-Total-Count": "3", "X-Next-Page": ""]) { _ in
+            (200, #"{"items": [\#(rows(3))]}"#)
+        }
+        #expect(whole["warnings"] == [])
+    }
+
+    @Test func `signs of more are told where paging looks for them elsewhere`() async throws {
+        let found = try await report("paging: {kind: link}") { _ in
+            (200, #"{"items": [\#(rows(3))], "count": 230, "next": "https://hr.example/api/people?page=2"}"#)
+        }
+        #expect(
+            found.texts("warnings")
+                == ["/count is 230", "/next is a text"].map {
+                    "There may be more rows: \($0), and `paging` finds no next page."
+                })
     }
 
     @Test func `a full page and a link are signs of more as well`() async throws {

@@ -194,6 +194,28 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         await #expect(throws: (any Error).self) { try await broken.source.page(MirrorRequest("people", page: next)) }
     }
 
+    @Test(arguments: [
+        (
+            400, #"{"error": {"message": "cursor\u001b[31m expired"}}"#, "application/json",
+            "it says: cursor [31m expired"
+        ),
+        (401, "token expired", "text/plain", "it says: token expired"),
+        (502, "<html>bad gateway</html>", "text/html", nil), (500, "", "application/json", nil),
+    ])
+    func `a list that failed is reported with the system's own words`(
+        status: Int, body: String, type: String, words: String?
+    ) async throws {
+        let system = try System("", answer: response(status, body, type))
+        do {
+            _ = try await system.source.page(MirrorRequest("people"))
+            Issue.record("no failure")
+        } catch let error as PorticoError {
+            let detail = try #require(error.logDetail)
+            #expect(detail.contains("answered \(status)"))
+            #expect(words.map { detail.hasSuffix($0) } ?? !detail.contains("it says"), "\(detail)")
+        }
+    }
+
     @Test func `a media type that the file names is read, and no other`() async throws {
         let rows = response(200, #"[{"id": "a"}]"#, "text/plain;\tcharset=utf-8")
         let page = try await System("mediaTypes: [Text/Plain]", answer: rows).source.page(MirrorRequest("people"))
@@ -201,6 +223,26 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         let other = try System("", answer: rows)
         await #expect(throws: MirrorRefusal.self) { try await other.source.page(MirrorRequest("people")) }
         #expect(throws: (any Error).self) { try System("mediaTypes: [text/html]", answer: rows) }
+    }
+
+    @Test func `a PATCH of what changes has If-Match where the file says so`() async throws {
+        func asked(_ option: String) async throws -> (requests: Int, request: UpstreamRequest) {
+            let keys = """
+                record: {address: "people/{id}", item: /person}
+                write:
+                  mode: queued
+                  update: {method: PATCH, address: "people/{id}", body: {n: "{name}", born: "{born}"}\(option)}
+                """
+            let system = try System(
+                keys, answer: response(204), current: [response(200, current, tag: "\"v1\"")])
+            _ = try await system.source.write(change(.update, ["name": "Ann"], before: ["id": "a/b"]))
+            return (system.upstream.asked.count, try system.asked())
+        }
+        let (requests, conditional) = try await asked(", ifMatch: true")
+        #expect(requests == 2 && conditional.fields["If-Match"] == "\"v1\"")
+        #expect(String(decoding: conditional.body, as: UTF8.self) == #"{"n":"Ann"}"#)
+        let (others, plain) = try await asked("")
+        #expect(others == 1 && plain.fields["If-Match"] == nil)
     }
 
     @Test func `a read follows redirects, and a change does not`() async throws {
@@ -489,6 +531,20 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
             #expect(due.upstream.asked.isEmpty)
         }
         #expect(try await quiet.source.page(MirrorRequest("people")).cursor == nil)
+    }
+
+    @Test func `a cursor with the name of the member for changes takes its place on the next page`() async throws {
+        let rows = #"[{"id": "a", "changed": "2026-11-20T08:00:00Z"}, {"id": "b", "changed": "2026-11-21T08:00:00Z"}]"#
+        let system = try System(
+            changes + "\npaging: {kind: cursor, query: since, last: id}", answer: response(200, rows))
+        let since = "2026-11-23T08:00:00Z r1 2026-11-19T08:00:00Z"
+        let first = try await system.source.page(MirrorRequest("people", since: since))
+        #expect(try system.asked().address.description.hasSuffix("people?since=1795075200"))
+        // The same rows again are no third page.
+        await #expect(throws: MirrorRefusal.self) {
+            try await system.source.page(MirrorRequest("people", page: first.next, since: since))
+        }
+        #expect(try system.asked().address.description.hasSuffix("people?since=b"))
     }
 
     @Test func `rows that another state of the file read are fetched again`() async throws {

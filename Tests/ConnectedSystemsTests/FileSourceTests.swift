@@ -9,12 +9,14 @@ private struct Table {
     let path: String
     let source: FileSource
 
-    init(_ content: [UInt8]) throws {
+    init(_ content: [UInt8], separator: String? = nil) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         path = folder.appending(path: "a.csv").path
         try Data(content).write(to: URL(fileURLWithPath: path))
-        let file = "title: x\nentities: {a: {file: a.csv, format: csv, key: id, fields: {id: string, name: string}}}\n"
+        let more = separator.map { "separator: \($0), " } ?? ""
+        let file =
+            "title: x\nentities: {a: {file: a.csv, format: csv, \(more)key: id, fields: {id: string, name: string}}}\n"
         let connection = try Connection(file, file: "c.yaml")
         source = try #require(connection.entities[0].file(in: folder.path, connection.revision))
     }
@@ -59,7 +61,7 @@ private struct Table {
     }
 
     @Test(arguments: [
-        (Array("id;name\n1;Ann\n".utf8), "the header has one field with `;` in it"),
+        (Array("id;name\n1;Ann\n".utf8), "the header has one field with a semicolon in it"),
         (Array("id\tname\n1\tAnn\n".utf8), "the header has one field with a tab in it"),
         (Array("id,name\r1,Ann\r2,Bob".utf8), "line 1 has a CR without LF"),
         (Array("id\n1\r2\r3\n".utf8), "line 2 has a CR without LF"),
@@ -70,6 +72,20 @@ private struct Table {
         defer { try? table.remove() }
         let refusal = #expect(throws: MirrorRefusal.self) { try table.source.document() }
         #expect(refusal?.detail.contains(message) == true)
+    }
+
+    @Test(arguments: [("semicolon", ";"), ("tab", "\t"), ("bar", "|"), ("comma", ",")])
+    func `a file says what separates its fields`(name: String, character: String) throws {
+        let text = "id,name\n1,\"A,nn\"\n".split(separator: ",", omittingEmptySubsequences: false)
+        let table = try Table(Array(text.joined(separator: character).utf8), separator: name)
+        defer { try? table.remove() }
+        let rows = try table.source.mapping.rows(table.source.document()).rows
+        #expect(rows == [["id": "1", "name": .string("A\(character)nn")]])
+    }
+
+    @Test func `only csv has a separator`() throws {
+        let file = "title: x\nentities: {a: {file: a.json, separator: tab, key: id, fields: {id: string}}}\n"
+        #expect(throws: (any Error).self) { try Connection(file, file: "c.yaml") }
     }
 
     @Test func `a byte order mark is no part of the first name`() throws {

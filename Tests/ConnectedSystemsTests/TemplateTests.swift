@@ -39,6 +39,23 @@ private func render(
         #expect(try render("{default(title, \"none\")}", ["title": "x"]) == "x")
     }
 
+    @Test func `a text that is one field or one date in a form goes out typed, and as null`() throws {
+        let changed = WireValue.date(WireDate(secondsSince1970: 1_700_000_000))
+        let expected: [(template: String, value: WireValue)] = [
+            ("{changed}", 1_700_000_000), ("{date(changed, unix)}", 1_700_000_000),
+            ("{date(changed, unixMilliseconds)}", 1_700_000_000_000), ("{date(changed, day)}", "2023-11-14"),
+            ("{date(changed)}", "2023-11-14T22:13:20Z"),
+        ]
+        for (text, value) in expected {
+            let only = try #require(try Template(text, fields: fields).onlyField, "\(text)")
+            #expect(TemplateValues(values: ["changed": changed], mappings: fields).value(only) == value, "\(text)")
+            #expect(TemplateValues(values: [:], mappings: fields).value(only) == .null, "\(text)")
+        }
+        for text in ["{lower(title)}", "{default(title, x)}", "{join(tags, x)}", "{changed} ", "{count}{count}"] {
+            #expect(try Template(text, fields: fields).onlyField == nil, "\(text)")
+        }
+    }
+
     @Test func `values are escaped where they stand`() throws {
         #expect(try render("{id}", ["id": "a/../b?c&d é"], .path) == "a%2F..%2Fb%3Fc%26d%20%C3%A9")
         #expect(try render("<a b=\"{id}\">", ["id": "<&\"'>"], .xml) == "<a b=\"&lt;&amp;&quot;&apos;&gt;\">")

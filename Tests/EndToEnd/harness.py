@@ -62,9 +62,9 @@ class Answer:
 
 
 class Gateway:
-    """One `portico serve` with the demo configuration, a free port and a data directory of its own."""
+    """One `portico serve` with the demo configuration, a free port and a data directory of its own; `program` is another host."""
 
-    def __init__(self, *settings, config=DEMO, data=None, environment=None):
+    def __init__(self, *settings, config=DEMO, data=None, environment=None, program="portico"):
         self.owns_data = data is None
         self.data = pathlib.Path(data or tempfile.mkdtemp(prefix="portico-"))
         text = (ROOT / config).read_text()
@@ -73,7 +73,7 @@ class Gateway:
         if data is None and is_demo and not any("store." in part or part.startswith("PORTICO_") for part in overrides):
             shutil.copytree(started_data(), self.data, ignore=shutil.ignore_patterns("*.sock", "*.log"), dirs_exist_ok=True)
         self.log_path = self.data / "test.log"
-        arguments = [BUILD / "portico", "serve", "--config", config, "--data", self.data, "--set", "http.port=0",
+        arguments = [BUILD / program, "serve", "--config", config, "--data", self.data, "--set", "http.port=0",
             # Debug builds on a busy machine hash passwords for longer than the usual deadline.
             "--set", "http.deadlines.request=120s",
         ]

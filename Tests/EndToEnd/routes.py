@@ -6,7 +6,12 @@ SAMPLES = {"userId": "101", "name": "sonnets"}
 
 class Route:
     def __init__(self, method, path, operation, document):
-        self.method, self.template, self.operation, self.document = method.upper(), path, operation, document
+        self.method, self.template, self.document = method.upper(), path, document
+        shared = document.get("components", {}).get("parameters", {})
+        self.operation = {
+            "security": document.get("security", []), **operation,
+            "parameters": [shared[one["$ref"].rsplit("/", 1)[1]] if "$ref" in one else one
+                           for one in operation.get("parameters", [])]}
 
     @property
     def path(self):

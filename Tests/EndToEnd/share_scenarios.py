@@ -9,6 +9,7 @@ import http.client
 import json
 import pathlib
 import select
+import selectors
 import shutil
 import socket
 import tempfile
@@ -16,7 +17,7 @@ import threading
 import time
 import urllib.parse
 
-from harness import START_SECONDS, Answer, Gateway
+from harness import START_SECONDS, Answer, Gateway, run_portico
 from hostile_upstream import MirroredSystem
 from ledger_upstream import LedgerUpstream
 from long_queries import ENDLESS, LONG, SEARCHES, escaped
@@ -150,6 +151,61 @@ class RequestsUnderWay(Scenario):
         return self.bob("POST", "/sync/v1/pull", {"collections": ["notes"]})
 
 
+class RepeatedRequests(Scenario):
+    """Connections of one account that send again as soon as they are answered or refused: refusals hold no place of others."""
+
+    settings = ("--set", "http.limits.inFlight=40", "--set", "http.limits.urgent=0")
+    requests = 20
+
+    PULL = json.dumps({"collections": ["employees"], "limit": 500}).encode()
+    FIELDS = f"Content-Type: application/json\r\nContent-Length: {len(PULL)}\r\n"
+
+    def take(self):
+        self.refused = 0
+        self.pulls = self.begin(200, "POST", "/sync/v1/pull", self.PULL, self.FIELDS)
+        request = (
+            f"POST /sync/v1/pull HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {self.tokens['alice']}\r\n{self.FIELDS}\r\n"
+        ).encode() + self.PULL
+        self.threads.append(threading.Thread(target=self.repeat, args=(request,)))
+        self.threads[-1].start()
+        self.wait_until(lambda: self.refused > 200, "refusals of what was sent again")
+
+    def repeat(self, request):
+        """Reads each answer to its end, and sends the next request at once."""
+        with selectors.DefaultSelector() as selector:
+            for connection in self.pulls:
+                selector.register(connection, selectors.EVENT_READ, {"head": b"", "left": None})
+            while not self.ended.is_set():
+                for key, _ in selector.select(0.1):
+                    if self.is_answered(key.data, key.fileobj.recv(1 << 18)):
+                        key.fileobj.sendall(request)
+
+    def is_answered(self, state, piece):
+        assert piece, "the connection was ended"
+        if state["left"] is None:
+            state["head"] += piece
+            head, end, rest = state["head"].partition(b"\r\n\r\n")
+            if not end:
+                return False
+            self.refused += head.startswith(b"HTTP/1.1 503")
+            state["left"], piece = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]), rest
+        state["left"] -= len(piece)
+        if state["left"] > 0:
+            return False
+        state["head"], state["left"] = b"", None
+        return True
+
+    def ask(self):
+        return self.bob("GET", "/auth/me")
+
+    def release(self):
+        # The connections are closed once nothing reads them.
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+        super().release()
+
+
 class Pulls(Scenario):
     """Four hundred pulls of one account do not come before those of another: hers are not all answered when his are."""
 
@@ -173,6 +229,21 @@ class Pulls(Scenario):
         answer = self.bob("POST", "/sync/v1/pull", {"collections": ["notes"]})
         assert self.answered() < 300, "they were answered first"
         return answer
+
+
+class Batches(Scenario):
+    """Batches of one account that are under way, and whose calls wait for slots."""
+
+    settings = (*SEARCHES, "--set", "http.limits.inFlight=40", "--set", "http.limits.urgent=0")
+
+    def take(self):
+        body = json.dumps({"calls": [{"id": str(n), "method": "GET", "path": ENDLESS} for n in range(8)]}).encode()
+        fields = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        self.begin(60, "POST", "/batch", body, fields)
+        self.wait_until(lambda: select.select(self.connections, [], [], 0)[0], "a refusal")
+
+    def ask(self):
+        return self.bob("POST", "/batch", {"calls": [{"id": "a", "method": "GET", "path": "/auth/me"}]})
 
 
 class IncompleteBodies(Scenario):
@@ -558,6 +629,39 @@ class RefusedWrites(MirroredUsers):
         answer = self.bob("GET", WRITES)
         assert [write["state"] for write in answer.json()["items"]] == ["refused"], answer
         return answer
+
+
+class KeptCopies(Scenario):
+    """What devices wrote and was refused is kept: an account that has much refused has its oldest copies go, and no other's."""
+
+    requests = 1
+
+    def take(self):
+        (outcome,) = self.refuse(Device(self.gateway, "bob"), 1)
+        assert (outcome["outcome"], outcome["reason"]) == ("rejected", "access.denied"), outcome
+        hers = Device(self.gateway, "alice")
+        for _ in range(13):
+            self.refuse(hers, 100)
+
+    def refuse(self, device, count):
+        """Changes of employees, which neither may write; each of another record."""
+        mutations = [
+            {"sequence": device.sequence + n + 1, "operation": "update", "collection": "employees",
+             "id": f"{device.user}-{device.sequence + n}", "fields": {"lastName": "x"}} for n in range(count)]
+        device.sequence += count
+        return device.push(*mutations)["outcomes"]
+
+    def kept(self, user, number):
+        done = run_portico(
+            "sync", "explain", user, f"employees/{user}-{number}", "--data", self.gateway.data, "--output", "json",
+            program="porticoctl")
+        assert done.returncode == 0, done
+        return json.loads(done.stdout)["keptCopies"]
+
+    def ask(self):
+        assert len(self.kept("bob", 0)) == 1
+        assert (len(self.kept("alice", 0)), len(self.kept("alice", 1299))) == (0, 1)
+        return self.bob("GET", "/auth/me")
 
 
 class WriteTurns(MirroredUsers):

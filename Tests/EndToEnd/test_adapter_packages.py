@@ -418,13 +418,15 @@ class Deployment(PackageTest):
             with self.subTest(fault):
                 shutil.rmtree(self.folder / "data")
                 (self.folder / "data").mkdir()
+                # Attempts by the gateway itself come soon, however often it was asked before.
+                soon = {"limits": {"adapterRetry": "2s"}}
                 self.write()
                 gateway = self.start()
                 self.adapters("install", self.package("1.0.0"))
                 gateway.stop()
                 file = self.folder / "data/adapters/tasks" / fault
                 file.touch()
-                self.write(adapters={**self.OTHERS, "tasks": {"extra": True, "access": "login", **others}})
+                self.write(adapters={**self.OTHERS, "tasks": {"extra": True, "access": "login", **others}}, **soon)
                 checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
                 self.assertEqual(checked.returncode, 0, checked)
                 gateway = self.start()
@@ -438,14 +440,14 @@ class Deployment(PackageTest):
                 self.assertEqual(shown["state"], "failed", shown)
                 self.assertRegex(self.adapters("restart", "tasks", status=FAILED), f"{re.escape(reason)}|is just asking")
                 # It answers, but a key makes no sense: as at a start with it, that is an error.
-                self.write(adapters={**self.OTHERS, "tasks": {"unheard": 1}})
+                self.write(adapters={**self.OTHERS, "tasks": {"unheard": 1}}, **soon)
                 file.unlink()
                 self.until(lambda: "There is no key adapters.tasks.unheard" in self.adapters("restart", "tasks", status=FAILED))
                 # Also for one that waits while another finds it out.
-                with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                with concurrent.futures.ThreadPoolExecutor(4) as pool:
                     for restart in [pool.submit(self.adapters, "restart", "tasks", status=FAILED) for _ in range(16)]:
                         self.assertRegex(restart.result(), "There is no key adapters.tasks.unheard|is just asking")
-                self.write(adapters={**self.OTHERS, "tasks": {"extra": True}})
+                self.write(adapters={**self.OTHERS, "tasks": {"extra": True}}, **soon)
                 self.until(lambda: self.version() == "1.0.0")
                 self.create(id="a", title="One", extra="read")
                 gateway.stop()
@@ -789,7 +791,7 @@ sys.exit(3)
         self.start()
         self.adapters("install", self.package("1.0.0"))
         self.create(id="a", title="One")
-        self.write(adapters={"tasks": {"extra": True}})
+        self.write(adapters={**self.OTHERS, "tasks": {"extra": True}})
         self.assertEqual(self.apply()["data"], ["tasks/tasks, field `extra`: is added"])
         self.create(id="b", extra="Two")
         # Its options are unknown keys without it.

@@ -68,7 +68,7 @@ class FaultyAdapter(unittest.TestCase):
                 self.assertEqual(self.control(gateway, "status")["failedAdapters"], ["faulty"])
                 ready = gateway.get("/health/ready")
                 self.assertEqual((ready.status, ready.json()), (200, {"status": "ready", "failedAdapters": ["faulty"]}))
-                self.assertIn("Not available at the moment", gateway.get("/").text())
+                self.assertIn("Not available at the moment", gateway.get("/", "text/html").text())
                 lines = [json.loads(line) for line in gateway.log().splitlines() if "adapter" in line and line[0] == "{"]
                 self.assertTrue(any(line.get("label", line.get("logger")) == "faulty" or "faulty" in str(line) for line in lines))
                 self.assert_unavailable(gateway)

@@ -145,7 +145,7 @@ class Membership(ServingTest):
             "the declaration says text.", report["errors"])
         self.assertEqual(gateway.get("/v2/list").status, 200)
         self.assertEqual(self.people()[0], {"id": 1, "name": "Ann", "rank": 7})
-        self.assertNotIn("more", json.dumps(gateway.get("/openapi.json").json()))
+        self.assertNotIn('"more"', json.dumps(gateway.get("/openapi.json").json()))
 
     def test_one_that_comes_with_the_gateway_is_switched_off_and_on(self):
         self.write()
@@ -157,8 +157,15 @@ class Membership(ServingTest):
         self.write()
         self.apply()
         self.assertEqual(gateway.get("/v2/list").text(), rows)
+        # So it is where nothing names it, and its name alone is enough.
+        for adapters, status in [({"feeds": {}}, 404), ({"users": {}}, 401)]:
+            self.write(adapters=adapters)
+            self.apply()
+            self.assertEqual(gateway.get("/v2/list").status, status)
+        self.write()
+        self.apply()
         # What another adapter is made of comes and goes with a restart.
-        self.write(adapters={"users": {"access": "public"}, "odata-reference": {"enabled": False}})
+        self.write(adapters={"users": {"access": "public"}, "odata-reference": {}})
         report = self.control("config", "apply", status=FAILED)
         self.assertIn("this needs a restart", json.dumps(report["changes"]))
 

@@ -99,6 +99,20 @@ class Backup(unittest.TestCase):
         self.assertEqual(self.control("backup", str(backup))["attachments"]["damaged"], [digest])
         self.assertEqual(self.control("restore", str(backup), "--yes")["attachments"]["count"], 0)
 
+    def test_a_restore_that_is_refused_leaves_none_of_the_attachments_that_it_copied(self):
+        self.attach(os.urandom(5000))
+        damaged, _ = self.attach(os.urandom(5000))
+        digest, backup = damaged.rsplit("/", 1)[1], self.folder / "backup"
+        self.control("backup", str(backup))
+        file = backup / "attachments" / digest[:2] / digest
+        file.write_bytes(b"x" + file.read_bytes()[1:])
+        files = lambda: sorted(str(path) for path in (self.data / "attachments").rglob("*"))
+        before = files()
+        done = run_portico("restore", str(backup), "--yes", "--data", str(self.data), program="porticoctl")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn(digest, done.stderr)
+        self.assertEqual(files(), before)
+
     def test_a_sweep_removes_what_no_record_names_for_the_window(self):
         kept, _ = self.attach(b"kept" * 100)
         gone, note = self.attach(b"gone" * 100)

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import threading
 import unittest
 import uuid
@@ -10,6 +11,7 @@ import browser
 from sync_device import Device
 from harness import ROOT, Gateway, GatewayTest
 
+MOMENTS = ROOT / "Tests/EndToEnd/models/moments.csdl.xml"
 CLIENT = ROOT / "Sources" / "BrowserClient" / "Client"
 WITHOUT_BROWSER = "this machine has no Chromium"
 
@@ -187,6 +189,72 @@ BAD_NETWORK = """void (async () => {
     clearInterval(hints);
     globalThis.told = { wanted, lost, problems: await replica.problems() };
 })()"""
+
+
+class Instants(BrowserTest):
+    """JavaScript's dates have milliseconds; the server's instants have ten digits."""
+
+    settings = (
+        "--set", f"adapters.odata.services.moments.model={MOMENTS}", "--set", "adapters.odata.services.moments.access=public")
+    collection = "moments-Moments"
+    texts = [
+        "2026-06-24T12:57:44.7570874Z", "0000-12-30T00:00:00Z", "9999-12-31T23:59:59.9999999Z", "1969-12-31T23:59:59.9999999Z"]
+
+    def made(self, number, text):
+        row = {"ID": number, "At": text, "Label": "base"}
+        self.expect(self.gateway.send("POST", "/api/v1/odata/moments-Moments", row, user="alice"), 201)
+
+    def stored(self, number):
+        row = self.gateway.get(f"/api/v1/odata/moments-Moments/{number}", user="alice").json()
+        return row["At"], row["Label"]
+
+    def moments(self):
+        self.page.run(f"await (async () => {{ globalThis.replica = await portico.replica(['{self.collection}']); }})()")
+        self.live()
+
+    def test_a_record_that_is_read_changed_and_sent_back_keeps_its_instants(self):
+        for number, text in enumerate(self.texts, 1):
+            self.made(number, text)
+            self.page.run(f"""await (async () => {{
+                const moments = portico.resource('odata', 'moments-Moments');
+                const {{ value, etag }} = await moments.get('{number}');
+                await moments.replace('{number}', {{ ...value, Label: 'replaced' }}, {{ ifMatch: etag }});
+            }})()""")
+            self.assertEqual(self.stored(number), (text, "replaced"))
+
+    def test_an_edit_of_another_field_keeps_them_over_a_restart_and_in_a_conflict(self):
+        for number, text in enumerate(self.texts, 11):
+            self.made(number, text)
+        self.moments()
+        self.page.close()
+        self.page = self.open()
+        self.moments()
+        for number, text in enumerate(self.texts, 11):
+            record = f"(await replica.record('{self.collection}', '{number}'))"
+            self.page.until(f"{record} !== null")
+            self.assertEqual(self.page.run(f"{record}.fields.At"), text)
+            # As a page does that writes all fields of what it read.
+            self.page.run(f"await replica.update('{self.collection}', '{number}', {{ ...{record}.fields, Label: 'edited' }})")
+        self.all_sent()
+        for number, text in enumerate(self.texts, 11):
+            self.assertEqual(self.stored(number), (text, "edited"))
+        self.page.has_network(False)
+        for number, _ in enumerate(self.texts, 11):
+            self.page.run(f"await replica.update('{self.collection}', '{number}', {{ Label: 'mine' }})")
+            self.expect(
+                self.gateway.send("PATCH", f"/api/v1/odata/moments-Moments/{number}", {"Label": "theirs"}, user="alice"), 200)
+        self.page.close()
+        self.page = self.open()
+        self.moments()
+        self.all_sent()
+        problems = self.page.run("await replica.problems()")
+        self.assertEqual(
+            sorted(problem["record"]["fields"]["At"] for problem in problems if problem["cause"] == "conflict"), sorted(self.texts))
+        for problem in problems:
+            self.page.run(f"await replica.retry({problem['number']})")
+        self.all_sent()
+        for number, text in enumerate(self.texts, 11):
+            self.assertEqual(self.stored(number), (text, "mine"))
 
 
 class Replica(BrowserTest):
@@ -388,22 +456,103 @@ class Demonstration(BrowserTest):
         self.page = self.person.page(f"{self.address}/client/")
         self.page.until("document.getElementById('state').dataset.phase === 'live'")
 
+    TITLES = "[...document.querySelectorAll('portico-notes strong')].map((one) => one.textContent)"
+    STATE = "document.getElementById('state').textContent"
+
     def add(self, title):
-        self.page.run(f"void (document.getElementById('title').value = '{title}')")
+        self.page.run(f"void (document.getElementById('title').value = {json.dumps(title)})")
         self.page.run("document.querySelector('#new button').click()")
-        self.page.until(f"[...document.querySelectorAll('#notes input')].some((field) => field.value === '{title}')")
+        self.page.until(f"document.querySelector('#note-title')?.value === {json.dumps(title)}")
+        self.page.until(f"{self.TITLES}.includes({json.dumps(title)})")
+
+    def write(self, text):
+        """Into the field that has the keyboard."""
+        self.page.call("Input.insertText", text=text)
+
+    def sent(self):
+        self.page.until(f"{self.STATE} === 'Up to date'")
+
+    def on_server(self, title):
+        found = self.gateway.get(f"/api/v1/notes/notes?search={title}", user="alice").json()["items"]
+        return [(note["title"], note["text"]) for note in found if note["title"] == title]
 
     def test_it_opens_and_takes_notes_without_a_network(self):
         # The worker has the page's files before the network goes.
         self.page.until("(await navigator.serviceWorker.ready).active.state === 'activated'")
         self.add("with")
-        self.page.until("!document.getElementById('state').textContent.includes('to be sent')")
+        self.sent()
         self.page.has_network(False)
         self.gateway_stops()
         self.page.reload()
-        self.page.until("[...document.querySelectorAll('#notes input')].some((field) => field.value === 'with')")
+        self.page.until(f"{self.TITLES}.includes('with')")
         self.add("without")
-        self.page.until("document.getElementById('state').textContent.includes('1 to be sent')")
+        self.page.until(f"{self.STATE}.includes('1 to be sent')")
+
+    def test_a_note_has_a_text_that_is_kept_while_it_is_written(self):
+        self.add("recipe")
+        self.page.until("document.activeElement.id === 'note-text'")
+        self.write("Flour\n<img src=x onerror=globalThis.ran=1>")
+        self.page.until(f"document.querySelector('portico-notes small')?.textContent.includes('Flour')")
+        self.sent()
+        self.assertEqual(self.on_server("recipe"), [("recipe", "Flour\n<img src=x onerror=globalThis.ran=1>")])
+        self.assertIsNone(self.page.run("globalThis.ran ?? null"))
+        self.page.run("void (document.querySelector('#note-title').value = '')")
+        self.page.run("document.querySelector('portico-note form').requestSubmit()")
+        self.page.until("document.querySelector('portico-note .problem').textContent === 'A note needs a title.'")
+        self.assertEqual(self.on_server("recipe")[0][0], "recipe")
+
+    def delete(self):
+        self.page.run("[...document.querySelectorAll('portico-note button')].find((one) => one.textContent === 'Delete').click()")
+        self.page.until("!document.getElementById('undo').hidden")
+
+    def test_a_deletion_can_be_undone_and_nothing_has_happened_then(self):
+        self.add("undone")
+        self.sent()
+        self.delete()
+        self.assertNotIn("undone", self.page.run(self.TITLES))
+        self.assertEqual(len(self.on_server("undone")), 1)
+        self.page.run("document.querySelector('#undo button').click()")
+        self.page.until(f"{self.TITLES}.includes('undone') && document.getElementById('undo').hidden")
+        self.page.reload()
+        self.page.until(f"{self.TITLES}.includes('undone')")
+        self.assertEqual(len(self.on_server("undone")), 1)
+
+    def test_a_deletion_is_made_after_a_while_or_when_the_page_opens_again(self):
+        for title, leave in (("later", lambda: None), ("closed", lambda: self.page.reload())):
+            self.add(title)
+            self.sent()
+            self.delete()
+            leave()
+            self.page.until(f"(await (await fetch('/api/v1/notes/notes?search={title}', {{headers: {{Accept: 'application/json'}}}})).json()).items.length === 0")
+
+    def test_up_to_date_is_not_said_beside_an_open_conflict(self):
+        self.add("contested")
+        self.sent()
+        [note] = [one for one in self.gateway.get("/api/v1/notes/notes?search=contested", user="alice").json()["items"]]
+        self.page.has_network(False)
+        self.page.run("void (document.querySelector('#note-title').value = 'mine')")
+        self.page.run("document.querySelector('portico-note form').requestSubmit()")
+        self.page.until(f"{self.STATE}.includes('1 to be sent')")
+        self.expect(self.gateway.send("PATCH", f"/api/v1/notes/notes/{note['id']}", {"title": "theirs"}, user="alice"), 200)
+        self.page.has_network(True)
+        self.page.run("dispatchEvent(new Event('online'))")
+        self.page.until("!!document.querySelector('.conflict')")
+        self.page.until(f"{self.STATE} === 'One note to be settled'")
+        shown = self.page.run("[...document.querySelectorAll('.versions strong')].map((one) => one.textContent)")
+        self.assertEqual(shown, ["mine", "theirs"])
+        self.page.run("[...document.querySelectorAll('.conflict button')].find((one) => one.textContent === 'Keep mine').click()")
+        self.page.until("!document.querySelector('.conflict')")
+        self.sent()
+        self.assertEqual(self.gateway.get(f"/api/v1/notes/notes/{note['id']}", user="alice").json()["title"], "mine")
+
+    def test_a_note_of_another_account_is_shown_and_not_written(self):
+        note = self.gateway.send("POST", "/api/v1/notes/notes", {"title": "by bob", "text": "x"}, user="bob").json()["id"]
+        self.gateway.send("POST", "/api/v1/notes/operations/share", {"id": note, "with": ["alice"]}, user="bob")
+        self.page.until(f"{self.TITLES}.includes('by bob')")
+        self.page.run(f"document.querySelector('[data-note=\"{note}\"]').click()")
+        self.page.until("document.querySelector('#note-title')?.readOnly && document.querySelector('#note-text').readOnly")
+        self.assertIn("from bob", self.page.run("document.querySelector('portico-note').textContent"))
+        self.assertNotIn("Delete", self.page.run("document.querySelector('portico-note').textContent"))
 
     def gateway_stops(self):
         """Belt and braces: a worker's requests are not the page's, so the server itself goes out of reach for it."""
@@ -461,7 +610,7 @@ class Files(GatewayTest):
     def test_every_module_is_kept_by_the_worker_and_served_with_a_policy_and_a_tag(self):
         folder = CLIENT.parent
         worker = self.gateway.get("/client/worker.js").text()
-        for path in sorted(folder.glob("*/*.*s")):
+        for path in sorted([*folder.glob("Client/*.*s"), *folder.glob("Demonstration/*.*s")]):
             answer = self.expect(self.gateway.get(f"/client/{path.name}"), 200)
             self.assertEqual(answer.body, path.read_bytes(), path.name)
             self.assertIn("default-src 'none'", answer.headers["content-security-policy"])

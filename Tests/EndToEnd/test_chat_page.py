@@ -4,12 +4,13 @@ import base64
 import json
 import os
 import pathlib
+import subprocess
 import time
 import unittest
 import uuid
 
 import browser
-from harness import Gateway, GatewayTest
+from harness import ROOT, Gateway, GatewayTest
 
 #: The folder for screenshots.
 PICTURES = os.environ.get("PORTICO_SCREENSHOTS")
@@ -33,10 +34,11 @@ class ChatPage(GatewayTest):
         person = self.browser.person()
         self.addCleanup(person.leave)
         page = person.page(f"http://127.0.0.1:{gateway.port}/chat/" if gateway else self.address)
-        page.until("!document.querySelector('#sign-in').hidden")
-        page.run(f"document.querySelector('#username').value = '{user}'")
-        page.run("document.querySelector('#password').value = 'portico-demo'")
-        page.run("document.querySelector('#sign-in form').requestSubmit()")
+        page.until("!document.querySelector('#welcome').hidden")
+        page.run("document.querySelector('#enter').click()")
+        page.run(f"void (document.querySelector('#username').value = '{user}')")
+        page.run("void (document.querySelector('#password').value = 'portico-demo')")
+        page.run("document.querySelector('dialog form').requestSubmit()")
         page.until("!document.querySelector('#work').hidden")
         return page
 
@@ -90,6 +92,18 @@ class ChatPage(GatewayTest):
         alice.until("document.querySelector('#members').textContent.includes('bob (online)')")
         self.picture(alice, "wide", 1100, 700)
         self.assertEqual(alice.run(ACCESSIBLE), [])
+
+    def test_addresses_in_a_message_are_links_and_nothing_else_is_markup(self):
+        room = self.room("bob")
+        text = "The menu (https://example.com/menu?day=4&x=1). <img src=x onerror=globalThis.ran=1> javascript:alert(1) https://"
+        self.say(room, text)
+        bob = self.sign_in("bob")
+        self.enter(bob, room)
+        self.shows(bob, text)
+        links = bob.run("[...document.querySelectorAll('#messages a')].map((one) => [one.href, one.rel])")
+        self.assertEqual(links, [["https://example.com/menu?day=4&x=1", "noopener noreferrer nofollow"]])
+        self.assertEqual(bob.run("document.querySelectorAll('#messages img').length"), 0)
+        self.assertIsNone(bob.run("globalThis.ran ?? null"))
 
     def test_what_is_unread_is_counted_until_it_is_read(self):
         room = self.room("bob")
@@ -164,6 +178,27 @@ class ChatPage(GatewayTest):
         for name in ("", "chat.js", "chat.css", "service.js"):
             answer = self.expect(self.gateway.get(f"/chat/{name}"), 200)
             self.assertIn("default-src 'none'", answer.headers["content-security-policy"])
+
+
+class DemoPeople(unittest.TestCase):
+    """What `make run` gives the demo's accounts once it listens."""
+
+    def test_they_talk_under_their_own_names_and_only_once(self):
+        gateway = Gateway()
+        self.addCleanup(gateway.remove)
+
+        def rooms():
+            found = {}
+            for room in gateway.get("/chat/v1/rooms", user="carol").json()["rooms"]:
+                messages = gateway.get(f"/chat/v1/rooms/{room['id']}/messages", user="carol").json()["messages"]
+                found[room["name"]] = [message["user"] for message in messages]
+            return found
+
+        for _ in range(2):
+            subprocess.run([ROOT / ".ci" / "demo-people", f"http://127.0.0.1:{gateway.port}"], check=True, timeout=120)
+            self.assertEqual(set(rooms()), {"Summer party", "Admissions", "Lunch"})
+            self.assertEqual(rooms()["Admissions"], ["carol", "alice", "carol"])
+            self.assertEqual(len(gateway.get("/api/v1/notes/notes", user="alice").json()["items"]), 3)
 
 
 if __name__ == "__main__":

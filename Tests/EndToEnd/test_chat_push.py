@@ -15,7 +15,7 @@ import unittest
 
 import apns_stand_in
 
-from harness import Gateway, GatewayTest
+from harness import Gateway, GatewayTest, run_portico
 
 TIMEOUT = 60
 TOPIC, TEAM, KEY = "com.example.chat", "TEAM123456", "KEY1234567"
@@ -38,6 +38,9 @@ class Webhook:
 
     def __init__(self):
         self.statuses, self.posts, self.lock = [], [], threading.Lock()
+        # Answers wait for it.
+        self.released = threading.Event()
+        self.released.set()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -48,6 +51,7 @@ class Webhook:
                 with outer.lock:
                     outer.posts.append(({name.lower(): value for name, value in self.headers.items()}, body))
                     status = outer.statuses.pop(0) if outer.statuses else 204
+                outer.released.wait(TIMEOUT)
                 self.send_response(status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -108,6 +112,11 @@ push:
             self.webhook.posts.clear()
         self.room = self.call("POST", "/chat/v1/rooms", {"name": "Lunch", "members": ["bob", "carol"]})["room"]["id"]
         self.token = os.urandom(32).hex()
+
+    def control(self, *arguments, stdin=None):
+        done = run_portico(*arguments, "--data", self.gateway.data, "--output", "json", program="porticoctl", stdin=stdin)
+        self.assertEqual(done.returncode, 0, done)
+        return json.loads(done.stdout or "null")
 
     def register(self, user="bob", platform="apns", token=None):
         self.call("POST", "/chat/v1/devices", {"token": token or self.token, "platform": platform}, user)
@@ -232,6 +241,121 @@ push:
         outcome = device.change("create", os.urandom(8).hex(), {"room": self.room, "text": "from the train"}, collection="messages")
         self.assertEqual(outcome["outcome"], "applied")
         self.assertIn("from the train", self.pushed()[0].body.decode())
+
+    def test_pushes_end_with_a_new_password_and_with_the_account(self):
+        name, other = "p" + os.urandom(4).hex(), os.urandom(32).hex()
+        self.control("accounts", "add", name, "--role", "member", stdin="portico-demo\n")
+        self.room = self.call("POST", "/chat/v1/rooms", {"name": "Lunch", "members": [name, "carol"]})["room"]["id"]
+        self.register(name)
+        self.register("carol", token=other)
+
+        def pushed_after(text):
+            """How many pushes the account's device has once the message has come to the other's."""
+            before = len(self.apple.to(other))
+            self.say(text)
+            self.wait(lambda: len(self.apple.to(other)) > before)
+            return len(self.apple.to(self.token))
+
+        self.say("one")
+        self.pushed()
+        self.control("accounts", "password", name, stdin="portico-demo\n")
+        self.assertEqual(pushed_after("two"), 1)
+        self.register(name)
+        self.say("three")
+        self.pushed(2)
+        token = self.gateway.login(name).json()["accessToken"]
+        self.expect(self.gateway.send("POST", "/auth/logout", {"everywhere": True}, token=token), 204)
+        self.assertEqual(pushed_after("four"), 2)
+        self.register(name)
+        self.say("five")
+        self.pushed(3)
+        self.control("sessions", "revoke", name)
+        self.assertEqual(pushed_after("six"), 3)
+        self.register(name)
+        self.say("seven")
+        self.pushed(4)
+        self.control("accounts", "disable", name)
+        self.assertEqual(pushed_after("eight"), 4)
+
+    def test_pushes_end_with_the_session_that_registered_their_device(self):
+        name, other = "p" + os.urandom(4).hex(), os.urandom(32).hex()
+        self.control("accounts", "add", name, "--role", "member", stdin="portico-demo\n")
+        self.room = self.call("POST", "/chat/v1/rooms", {"name": "Lunch", "members": [name]})["room"]["id"]
+        self.register(name, token=other)  # By HTTP Basic.
+        session = lambda: self.gateway.login(name)
+
+        def sign_out(login):
+            token = login.json()["accessToken"]
+            self.expect(self.gateway.send("POST", "/auth/logout", {"everywhere": False}, token=token), 204)
+
+        def end_one_of_the_own(login):
+            token, keeps = login.json()["accessToken"], session().json()["accessToken"]
+            known = self.gateway.get("/auth/sessions", token=token).json()["sessions"]
+            current = next(one["id"] for one in known if one["current"])
+            self.expect(self.gateway.request("DELETE", f"/auth/sessions/{current}", token=keeps), 204)
+
+        def end_by_operator(login):
+            known = self.gateway.get("/auth/sessions", token=login.json()["accessToken"]).json()["sessions"]
+            self.control("sessions", "revoke", name, next(one["id"] for one in known if one["current"]))
+
+        def show_a_refresh_token_twice(login):
+            refresh = {"refreshToken": login.json()["refreshToken"]}
+            self.expect(self.gateway.send("POST", "/auth/refresh", refresh), 200)
+            self.expect(self.gateway.send("POST", "/auth/refresh", refresh), 401)
+
+        for end in (sign_out, end_one_of_the_own, end_by_operator, show_a_refresh_token_twice):
+            ends, stays = os.urandom(32).hex(), os.urandom(32).hex()
+            login = session()
+            for device, token in ((ends, login.json()["accessToken"]), (stays, session().json()["accessToken"])):
+                body = {"token": device, "platform": "apns"}
+                self.expect(self.gateway.send("POST", "/chat/v1/devices", body, token=token), 200)
+            self.say("before")
+            self.wait(lambda: all(self.apple.to(device) for device in (ends, stays)))
+            end(login)
+            before = len(self.apple.to(other))
+            self.say("after")
+            self.wait(lambda: len(self.apple.to(stays)) > 1 and len(self.apple.to(other)) > before)
+            with self.subTest(end.__name__):
+                self.assertEqual(len(self.apple.to(ends)), 1)
+
+    def test_pushes_go_to_those_who_may_read_messages_now(self):
+        other = os.urandom(32).hex()
+        self.room = self.call("POST", "/chat/v1/rooms", {"name": "Lunch", "members": ["bob", "admin"]})["room"]["id"]
+        self.register("bob")
+        self.register("admin", token=other)
+        self.say("one")
+        self.pushed()
+        config = self.folder / "push.yaml"
+        before = config.read_text()
+        readers = "{ read: { roles: [admin] }, write: login }"
+        for number, closed in enumerate((f"access: {readers}", f"entities: {{ messages: {{ access: {readers} }} }}")):
+            config.write_text(before.replace("chat: { echo: true }", f"chat: {{ echo: true, {closed} }}"))
+            self.control("config", "apply")
+            count = len(self.apple.to(other))
+            self.gateway.send("POST", "/api/v1/chat/messages", {"room": self.room, "text": "closed"}, user="alice")
+            self.wait(lambda: len(self.apple.to(other)) > count)
+            self.assertEqual(len(self.apple.to(self.token)), 1 + number)
+            config.write_text(before)
+            self.control("config", "apply")
+            self.say("open")
+            self.pushed(2 + number)
+
+    def test_an_api_key_registers_no_device(self):
+        key = self.control("keys", "create", "bob", "--title", "a script")["key"]
+        answer = self.gateway.send("POST", "/chat/v1/devices", {"token": self.token, "platform": "apns"}, token=key)
+        self.assertEqual(answer.status, 403, answer)
+
+    def test_a_service_that_is_slow_delays_no_other_authors_messages(self):
+        self.register("carol", "webhook", "slow-device")
+        self.addCleanup(self.call, "POST", "/chat/v1/devices/unregister", {"token": "slow-device"}, "carol")
+        self.register("bob")
+        self.webhook.released.clear()
+        self.addCleanup(self.webhook.released.set)
+        self.say("to carol, slowly", user="bob")
+        self.wait(lambda: self.webhook.posts)
+        self.say("to bob", user="alice")
+        self.assertIn("to bob", self.pushed()[0].body.decode())
+        self.assertFalse(self.webhook.released.is_set())
 
     def test_no_token_is_in_the_log(self):
         self.register()

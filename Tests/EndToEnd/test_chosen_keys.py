@@ -146,6 +146,19 @@ class ChosenKeys(unittest.TestCase):
         self.assertEqual(self.items(), {"key-0": "Zero", "key-2": "Two"})
         self.assertEqual(self.shop.rows["key-2"]["title"], "Two")
 
+    def test_requests_for_the_id_that_was_chosen_first_are_told_where_the_record_is(self):
+        self.start("queued")
+        self.assertEqual(self.gateway.send("POST", ITEMS, {"id": "mine", "title": "One"}, user="alice").status, 201)
+        self.until(lambda: "key-2" in self.items())
+        for method, body in [("GET", None), ("PATCH", {"title": "Two"}), ("PUT", {"title": "Two"}), ("DELETE", None)]:
+            if body is None:
+                answer = self.gateway.request(method, f"{ITEMS}/mine", user="alice")
+            else:
+                answer = self.gateway.send(method, f"{ITEMS}/mine", body, user="alice")
+            self.assertEqual((answer.status, answer.headers.get("location")), (308, f"{ITEMS}/key-2"), (method, answer))
+        self.assertEqual(self.items()["key-2"], "One")
+        self.assertEqual(self.gateway.request("GET", f"{ITEMS}/none", user="alice").status, 404)
+
     def test_devices_hear_of_the_key_and_changes_of_the_old_id_are_made(self):
         self.start("queued")
         one, two = Device(self.gateway, "alice"), Device(self.gateway, "alice")

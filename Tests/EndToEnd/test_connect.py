@@ -180,7 +180,7 @@ class FourSystems(ConnectTest):
         # As it was read, with another title.
         issue = gateway.get("/api/v1/github/issues/7", user="alice").json()
         self.update(gateway, "github", 7, {**issue, "title": "New"})
-        self.assertEqual(gateway.request("DELETE", "/api/v1/github/issues/8", user="alice").status, 400)
+        self.assertEqual(gateway.request("DELETE", "/api/v1/github/issues/8", user="alice").status, 405)
         self.assertEqual(gateway.send("PUT", "/api/v1/stripe/customers/cus_new", {"name": "N"}, user="alice").status, 400)
         device = Device(gateway, "alice", collections=["github/issues"])
         device.pull()

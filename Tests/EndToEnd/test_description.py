@@ -79,6 +79,12 @@ class Description(GatewayTest):
                     self.assertLessEqual({408, 413, 415}, declared)
                 self.assertTrue(any(status.startswith(("2", "3")) for status in answers))
 
+    def test_the_front_page_is_described_as_a_page_and_as_a_value(self):
+        content = self.document["paths"]["/"]["get"]["responses"]["200"]["content"]
+        self.assertEqual(list(content), [JSON, "text/html"])
+        for kind in content:
+            self.assertEqual(self.gateway.get("/", kind).headers["content-type"].partition(";")[0], kind)
+
     def test_names_are_identifiers_and_no_two_become_one(self):
         identifiers = [operation["operationId"] for _, operation in self.operations()]
         schemas = list(self.document["components"]["schemas"])
@@ -99,7 +105,7 @@ class Description(GatewayTest):
         for reference in references:
             self.referenced({"$ref": reference})
         known = {
-            f"#/components/{kind}/{name}" for kind in ("schemas", "responses") for name in self.document["components"][kind]}
+            f"#/components/{kind}/{name}" for kind in ("schemas", "responses", "parameters", "headers") for name in self.document["components"][kind]}
         self.assertEqual(known, references)
 
     def test_it_says_what_it_is_and_what_its_parts_are(self):

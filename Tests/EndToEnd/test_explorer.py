@@ -1,21 +1,14 @@
 """The explorer at /docs/, in a real browser: what it shows is what the description says, and what it sends is the caller's own."""
 
 import json
-import pathlib
-import re
-import shutil
-import subprocess
-import tempfile
 import unittest
 import uuid
+from urllib.parse import quote
 
 import browser
-from harness import JSON, ROOT, Gateway, GatewayTest
+from harness import Gateway, GatewayTest
 from routes import METHODS
 
-FILES = ROOT / "Sources" / "Explorer" / "Files"
-LARGEST = 200_000
-TSC = shutil.which("tsc")
 MARKUP = "<img src=x onerror=globalThis.ran=1>`<script>globalThis.ran=1</script>"
 UNNAMED = """[...document.querySelectorAll('input, select, textarea, button, a')]
     .filter((one) => one.checkVisibility() && !(one.labels?.length || one.textContent.trim() || one.getAttribute('aria-label')))
@@ -23,37 +16,8 @@ UNNAMED = """[...document.querySelectorAll('input, select, textarea, button, a')
 
 
 class Files(GatewayTest):
-    def test_the_page_is_small_and_loads_nothing_from_elsewhere(self):
-        page = self.expect(self.gateway.get("/docs/"), 200)
-        self.assertEqual(self.expect(self.gateway.get("/docs"), 200).body, page.body)
-        policy = page.headers["content-security-policy"]
-        self.assertNotIn("unsafe-inline", policy)
-        self.assertIn("default-src 'none'", policy)
-        names = [path.name for path in FILES.iterdir() if path.suffix != ".html"] + ["error-codes.js"]
-        bodies = [page.body] + [self.expect(self.gateway.get(f"/docs/{name}"), 200).body for name in names]
-        client = [path.name for path in (ROOT / "Sources" / "BrowserClient" / "Client").iterdir()]
-        bodies += [self.expect(self.gateway.get(f"/client/{name}"), 200).body for name in client]
-        self.assertLess(sum(map(len, bodies)), LARGEST)
-        for body in bodies[: len(names) + 1]:
-            self.assertEqual(re.findall(rb"""(?:src|href|from|import)[ =(]+["']?https?://""", body), [])
-
-    @unittest.skipUnless(TSC, "this machine has no TypeScript compiler")
-    def test_its_modules_pass_the_type_check(self):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-explorer-"))
-        self.addCleanup(shutil.rmtree, folder)
-        shutil.copytree(ROOT / "Sources" / "BrowserClient" / "Client", folder / "client")
-        modules = [path for path in FILES.iterdir() if path.suffix == ".js"]
-        for path in modules:
-            (folder / path.name).write_text(path.read_text().replace('"/docs/', '"./').replace('"/client/', '"./client/'))
-        (folder / "error-codes.js").write_text(
-            "export default /** @type {Record<string, {status: number, meaning: string, caller: string}>} */ ({});")
-        done = subprocess.run(
-            [TSC, "--noEmit", "--allowJs", "--checkJs", "--target", "es2022", "--module", "es2022", "--moduleResolution", "node",
-             "--lib", "es2022,dom,dom.iterable", "--skipLibCheck", *(path.name for path in modules)],
-            cwd=folder, capture_output=True, text=True, timeout=300)
-        # The client says less of its types.
-        own = [line for line in done.stdout.splitlines() if not line.startswith(("client/", " "))]
-        self.assertEqual(own, [])
+    def test_it_is_there_without_the_slash(self):
+        self.assertEqual(self.expect(self.gateway.get("/docs"), 200).body, self.gateway.get("/docs/").body)
 
     def test_the_front_page_leads_to_it(self):
         self.assertIn('href="/docs/"', self.gateway.get("/", accept="text/html").text())
@@ -184,6 +148,62 @@ class Explorer(GatewayTest):
         self.page.until("document.getElementById('body-problem').textContent.startsWith('This is no JSON')")
         self.assertEqual(self.shown(".answer .status"), "")
 
+    def test_a_body_that_is_no_json_is_shown_as_it_is_and_the_old_answer_goes(self):
+        self.sign_in()
+        self.operation("notes_notes_create")
+        self.send()
+        self.fill("body", '{"title": ')
+        code = self.shown("main .code")
+        self.assertIn("# The body is no JSON.", code)
+        self.assertIn("""--data-binary '{"title":'""", code)
+        self.assertIn("/* The body is no JSON. */", code)
+        self.page.run("document.querySelector('.trial form').requestSubmit()")
+        self.page.until("document.querySelector('.answer').textContent === 'Nothing was sent: the body is no JSON.'")
+
+    def test_parameters_of_the_path_that_are_empty_stand_there_by_their_names(self):
+        self.operation("notes_notes_read")
+        code = self.shown("main .code")
+        self.assertIn("/api/v1/notes/notes/{id}'", code)
+        self.assertIn('path: ["api", "v1", "notes", "notes", "{id}"]', code)
+
+    def test_sets_of_odata_are_queried_below_the_root(self):
+        self.sign_in("admin")
+        path = next(path for path in self.document["paths"] if path.startswith("/odata/v4/") and f"{path}/{{rest}}" in self.document["paths"])
+        self.operation(self.document["paths"][path]["get"]["operationId"])
+        self.assertNotIn("changes data", self.shown(".trial"))
+        self.page.run("document.querySelector('#field-rest').focus()")
+        self.page.until("document.querySelectorAll('#sets option').length > 0")
+        name = self.page.run("document.querySelector('#sets option').value")
+        self.fill("field-rest", name)
+        self.fill("field-?", "$top=1")
+        self.assertIn(f"{path}/{name}?%24top=1", self.shown("main .code"))
+        self.assertIn("200", self.send())
+        self.assertIn('"value"', self.shown(".answer portico-code"))
+
+    def test_the_example_of_a_pull_works_as_it_stands(self):
+        self.sign_in()
+        self.operation("sync_pull")
+        self.assertIn("200", self.send())
+
+    def test_an_entity_has_filters_of_its_own_fields_that_work(self):
+        for service, adapter in self.document["x-portico-adapters"].items():
+            for entity, described in adapter.get("entities", {}).items():
+                for text in described.get("filters", []):
+                    answer = self.gateway.get(f"/api/v1/{service}/{entity}?limit=1&filter={quote(text)}", user="admin")
+                    self.assertIn(answer.status, (200, 403), f"{text}: {answer.text()}")
+        self.go("#/notes/entities/notes")
+        self.assertIn("startsWith(", self.shown("main .plain"))
+
+    def test_a_failure_leads_to_the_page_of_its_code(self):
+        self.operation("notes_notes_list")
+        self.send()
+        self.assertEqual(self.page.run("document.querySelector('.explanation a').getAttribute('href')"), "/errors/auth.required")
+
+    def test_the_clients_are_described(self):
+        self.assertEqual(self.page.run("document.querySelectorAll('main a[href=\"#/clients\"]').length"), 2)
+        self.go("#/clients")
+        self.until_shown("Clients")
+
     def test_a_stream_is_followed_until_it_is_stopped(self):
         self.sign_in()
         self.operation("chat_live")
@@ -209,10 +229,10 @@ class Explorer(GatewayTest):
 
     @staticmethod
     def roles(operation):
-        return [role for one in operation["security"] for roles in one.values() for role in roles]
+        return [role for one in operation.get("security", []) for roles in one.values() for role in roles]
 
     def test_the_search_finds_names_paths_and_words(self):
-        for words, found in (("share", "share"), ("/auth/keys", "GET"), ("sonnets nothing", "Nothing is called so.")):
+        for words, found in (("share", "share"), ("/auth/keys", "GET"), ("last-event-id", "live"), ("copies devices", "Overview"), ("sharedwith", "notes"), ("sonnets nothing", "Nothing is called so.")):
             self.fill("search", words)
             self.assertIn(found, self.shown("portico-contents nav"))
 

@@ -116,7 +116,7 @@ class FeedsContract(GatewayTest):
         self.expect(self.gateway.get("/plists/nothing", JSON, user="alice"), 404, "record.notFound")
 
     def test_the_front_page_lists_the_feed(self):
-        answer = self.expect(self.gateway.get("/"), 200)
+        answer = self.expect(self.gateway.get("/", "text/html"), 200)
         self.assertTrue(answer.headers["content-type"].startswith("text/html"))
         self.assertIn(FEED, answer.text())
 

@@ -17,13 +17,29 @@ NOTES = "/api/v1/notes/notes"
 
 class GatewayRules(GatewayTest):
     def test_the_front_page_health_and_description_need_no_login(self):
-        self.assertIn("text/html", self.expect(self.gateway.get("/"), 200).headers["content-type"])
+        self.assertIn("text/html", self.expect(self.gateway.get("/", "text/html"), 200).headers["content-type"])
         for path in ["/health/live", "/health/ready"]:
             self.expect(self.gateway.get(path), 200)
         document = self.expect(self.gateway.get("/openapi.json"), 200).json()
         self.assertTrue(document["openapi"].startswith("3.1"))
         for path in ["/v2/list", "/plists/{name}", "/auth/login", NOTES, NOTES + "/{id}", "/batch"]:
             self.assertIn(path, document["paths"])
+
+    def test_a_program_that_names_a_format_gets_the_front_page_as_a_value(self):
+        for accept in ("application/json", "application/json, text/plain, */*", "application/xml", "application/cbor", PLIST):
+            answer = self.expect(self.gateway.get("/", accept), 200)
+            self.assertIn(answer.headers["content-type"].split(";")[0], (*accept.split(", "), "application/x-plist"))
+            self.assertIn("Accept", answer.headers["vary"])
+        value = self.gateway.get("/", JSON).json()
+        paths = [link["path"] for link in value["links"]]
+        paths += [entity["path"] for adapter in value["adapters"] for entity in adapter["entities"]]
+        self.assertIn(NOTES, paths)
+        for path in paths:
+            self.assertNotEqual(self.gateway.get(path, "*/*", user="alice").status, 404, path)
+        for accept in ("*/*", "text/html", "text/html, application/json;q=0.9", "image/png"):
+            page = self.expect(self.gateway.get("/", accept), 200)
+            self.assertIn("text/html", page.headers["content-type"], accept)
+        self.expect(self.gateway.get("/?format=nonsense", JSON), 406)
 
     def test_the_description_is_revalidated_by_its_etag(self):
         full = self.expect(self.gateway.get("/openapi.json"), 200)

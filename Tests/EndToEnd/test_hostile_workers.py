@@ -174,11 +174,10 @@ class HostileTest(unittest.TestCase):
         subprocess.run(["clang", "-O1", "-o", self.program, ROOT / "Benchmarks/Workers/hostile_adapter.c"], check=True)
         self.declare(DECLARATION)
         self.config = self.folder / "portico.yaml"
-        off = {name: {"enabled": False} for name in ("feeds", "employees", "users", "chat", "odata", "odata-reference")}
         self.config.write_text(json.dumps({
             "plugins": [{"path": str(self.program)}],
             "identity": {"basic": {"enabled": True}, "demoAccounts": [{"name": "alice", "password": "portico-demo", "roles": ["member"]}]},
-            "adapters": {**off, "hostile": {"worker": {"supervision": {"stableUptime": "1ms", "crashesToFail": 1000}}}}}))
+            "adapters": {"hostile": {"worker": {"supervision": {"stableUptime": "1ms", "crashesToFail": 1000}}}}}))
         self.draw = random.Random(SEED)
 
     def file(self, suffix, data):

@@ -52,8 +52,8 @@ FILES = {
     "quotes with line ends within": (lambda t: t.csv(range(COUNT)).replace("Ann", '"An\r\nn"').replace("GB", '"G\rB"'), None),
     "lines that end with CR": (lambda t: t.csv(range(COUNT), end="\r"), "line 1 has a CR"),
     "one line that ends with CR": (lambda t: t.csv(range(COUNT)).replace("\n", "\r", 2).replace("\r", "\n", 1), "line 2 has a CR"),
-    "semicolons": (lambda t: t.csv(range(COUNT), separator=";"), "`;`"),
-    "tabs": (lambda t: t.csv(range(COUNT), separator="\t"), "a tab"),
+    "semicolons": (lambda t: t.csv(range(COUNT), separator=";"), "--separator semicolon"),
+    "tabs": (lambda t: t.csv(range(COUNT), separator="\t"), "--separator tab"),
     "Excel's sep=": (lambda t: "sep=;\n" + t.csv(range(COUNT), separator=";"), "sep=;"),
     "Excel's sep= and a comma": (lambda t: "sep=,\r\n" + t.csv(range(COUNT)), "only Excel reads"),
     "UTF-16": (lambda t: t.csv(range(COUNT)).encode("utf-16"), "UTF-16"),
@@ -121,6 +121,18 @@ class ImportFiles(GatewayTest):
                         self.assertEqual((done.returncode, done.stdout), (1, ""))
                         self.assertIn(cause.format(target.misspelt[0]).lower(), done.stderr.lower())
                         self.assertEqual(self.count(target), COUNT)
+
+    def test_a_file_with_other_separators_is_loaded_where_they_are_named(self):
+        for target in TARGETS:
+            for name, character in [("semicolon", ";"), (";", ";"), ("tab", "\t"), ("bar", "|"), ("|", "|"), ("comma", ",")]:
+                with self.subTest(target=target, separator=name):
+                    self.fill(target, range(100, 103))
+                    outcome = self.loaded(target, target.csv(range(COUNT), separator=character), "--separator", name)
+                    self.assertEqual((outcome["created"], self.count(target)), (COUNT, COUNT + 3))
+            refused = self.load(target, target.csv(range(COUNT)), "--separator", ";")
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("--separator comma", refused.stderr)
+            self.assertEqual(self.load(target, target.csv([]), "--separator", "x").returncode, 2)
 
     def test_a_replacement_that_deletes_most_is_refused_without_accept_loss(self):
         for target in TARGETS:

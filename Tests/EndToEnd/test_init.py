@@ -92,6 +92,50 @@ class Beginning(unittest.TestCase):
         _, port = self.serve()
         self.assertEqual(post(port, "/auth/login", {"username": "admin", "password": "correct horse battery"})[0], 200)
 
+    def test_a_configuration_that_is_kept_gets_its_administrator(self):
+        password = self.password()
+        self.config.write_text("http: { port: 8130 }\nadapters: { feeds: { access: login } }\n")
+        text = self.config.read_text()
+        for option in [["--host", "::1"], ["--port", "1"], ["--adapters", "none"]]:
+            refused = self.init("--keep", "--yes", "--password-file", password, *option)
+            self.assertEqual(refused.returncode, 1, refused)
+            self.assertIn(f"{option[0]} would have no effect", refused.stderr)
+        self.assertFalse(self.data.exists())
+        done = self.init("--keep", "--yes", "--password-file", password, "--admin", "ada")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("as it was", done.stdout)
+        self.assertEqual(self.config.read_text(), text)
+        again = self.init("--keep", "--yes", "--password-file", self.password("another password"), "--admin", "ada")
+        self.assertEqual(again.returncode, 0, again)
+        self.assertIn("There is an account ada already", again.stdout)
+        _, port = self.serve()
+        self.assertEqual(post(port, "/auth/login", {"username": "ada", "password": "correct horse battery"})[0], 200)
+
+    def test_a_configuration_that_is_kept_has_to_be_valid(self):
+        self.config.write_text("http: { prot: 8130 }\n")
+        refused = self.init("--keep", "--yes")
+        self.assertEqual(refused.returncode, 1, refused)
+        self.assertIn("http.prot", refused.stderr)
+        self.assertFalse(self.data.exists())
+
+    def test_keeping_makes_a_configuration_where_there_is_none(self):
+        done = self.init("--keep", "--yes", "--port", "8131")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("port: 8131", self.config.read_text())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root gives files to other users")
+    def test_what_root_makes_belongs_to_the_owner_of_the_data_directory(self):
+        data = self.folder / "data"
+        data.mkdir(mode=0o700)
+        os.chown(data, 65534, 65533)
+        self.folder.chmod(0o755)
+        done = self.init("--yes", "--data", data)
+        self.assertEqual(done.returncode, 0, done)
+        made = [path.stat() for path in data.rglob("*")]
+        self.assertNotEqual(made, [])
+        self.assertEqual({(status.st_uid, status.st_gid) for status in made}, {(65534, 65533)})
+        self.assertEqual(self.config.stat().st_uid, 0)
+
     def test_a_password_that_no_file_gives_is_made_up_and_shown_once(self):
         done = self.init("--yes")
         self.assertEqual(done.returncode, 0, done)

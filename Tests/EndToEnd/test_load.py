@@ -81,7 +81,7 @@ class Connections(GatewayTest):
 
 
 class UnderWay(GatewayTest):
-    """More requests than may be under way: further ones are refused at once."""
+    """More requests than may be under way, of several accounts, since one has only its share: further ones are refused at once."""
 
     settings = (
         "--set", "http.limits.inFlight=4", "--set", "http.limits.urgent=4", "--set", "http.limits.answerCache=0B")
@@ -99,13 +99,14 @@ class UnderWay(GatewayTest):
     def setUp(self):
         self.goes_on, self.worked = True, []
         calls = [{"id": str(number), "method": "GET", "path": "/api/v1/users/users?limit=100"} for number in range(50)]
-        self.busy = [threading.Thread(target=self.keep_busy, args=[{"calls": calls}]) for _ in range(8)]
+        users = ["alice", "bob", "carol", "admin"] * 2
+        self.busy = [threading.Thread(target=self.keep_busy, args=[user, {"calls": calls}]) for user in users]
         for thread in self.busy:
             thread.start()
 
-    def keep_busy(self, batch):
+    def keep_busy(self, user, batch):
         while self.goes_on:
-            self.worked.append(self.gateway.send("POST", "/batch", batch).status)
+            self.worked.append(self.gateway.send("POST", "/batch", batch, user=user).status)
 
     def tearDown(self):
         self.goes_on = False

@@ -250,7 +250,9 @@ class Scraped(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, True)
         config = cls.folder / "portico.yaml"
         config.write_text(CONFIGURATION.format(url=upstream.address))
-        cls.gateway = Gateway(config=str(config), data=cls.folder)
+        copies = tempfile.mkdtemp(prefix="portico-copies-")
+        cls.addClassCleanup(shutil.rmtree, copies, True)
+        cls.gateway = Gateway("--set", f"backups.target.folder={copies}", config=str(config), data=cls.folder)
         cls.addClassCleanup(cls.gateway.remove)
         bridge = Bridge(cls.folder / "admin.sock")
         cls.addClassCleanup(bridge.stop)

@@ -162,6 +162,33 @@ class Through(MirrorWriteTest):
             self.assertEqual(self.change(100, "x", **{"Idempotency-Key": key}).status, 400, key)
         self.assertEqual(self.upstream.asked, [])
 
+    def test_a_state_that_the_system_has_no_more_is_not_written_over(self):
+        for write in ("through", "queued"):
+            with self.subTest(write):
+                self.start(write)
+                place = f"{USERS}/100"
+                known = self.gateway.get(place, user="alice").headers["etag"]
+                # Another program changes it there; the mirror is fresh for a day.
+                self.upstream.users[100] = "Theirs"
+                answer = self.change(100, "Ann", **{"If-Match": known})
+                if write == "through":
+                    self.assertEqual((answer.status, answer.json()["error"]["code"]), (412, "record.preconditionFailed"))
+                    self.assertEqual(self.writes(), [])
+                else:
+                    self.assertEqual(answer.status, 200)
+                    self.until(lambda: [(one["state"], one["reason"]) for one in self.writes()]
+                               == [("refused", "record.preconditionFailed")])
+                self.assertEqual(self.upstream.made, [])
+                # The state that is there is read, and may be named.
+                self.assertEqual(self.name(100), "Theirs")
+                known = self.gateway.get(place, user="alice").headers["etag"]
+                self.assertEqual(self.change(100, "Ann", **{"If-Match": known}).status, 200)
+                self.until(lambda: self.upstream.users[100] == "Ann")
+                # Who names no state changes the fields that are sent.
+                self.upstream.users[101] = "Theirs"
+                self.assertEqual(self.change(101, "Bea").status, 200)
+                self.until(lambda: self.upstream.users[101] == "Bea")
+
     def test_a_lost_answer_is_read_back_and_an_unknown_outcome_is_not_repeated(self):
         self.start("through", honours_keys=False)
         self.upstream.plan = ["lose"]
@@ -307,7 +334,7 @@ class Queued(MirrorWriteTest):
 
     def test_a_refusal_has_the_systems_own_words_and_is_sent_again_under_another_key(self):
         self.start("queued")
-        self.upstream.plan = ["explain", "explain"]
+        self.upstream.plan = ["explain"]
         device = Device(self.gateway, "alice")
         device.pull()
         self.assertEqual(device.change("update", "100", {"UserName": "Ann"}, collection="users")["outcome"], "applied")
@@ -317,14 +344,19 @@ class Queued(MirrorWriteTest):
         self.assertEqual(device.pull(), [])
         (seen,) = [fields for (name, _), (_, fields) in device.rows.items() if name == "writes"]
         self.assertEqual(seen["message"], write["message"])
-        self.assertEqual(self.listed()[0]["message"], write["message"])
+        self.assertEqual((self.listed()[0]["message"], self.listed()[0]["answer"]), (write["message"], write["message"]))
+        self.assertEqual(self.control("status")[1]["refusedWrites"], 1)
+        # That an attempt could not be made does not take the place of why it was refused.
+        self.upstream.plan = ["busy"] * 1_000
         self.assertEqual(self.control("writes", "retry", write["id"])[0].returncode, 0)
-        self.until(lambda: len(self.upstream.asked) == 2 and [one["state"] for one in self.writes()] == ["refused"])
+        self.until(lambda: self.listed()[0]["tries"] >= 2 and self.listed()[0]["message"])
+        self.assertEqual((self.listed()[0]["state"], self.listed()[0]["answer"]), ("pending", write["message"]))
+        self.upstream.plan = ["explain"]
+        self.until(lambda: [one["state"] for one in self.writes()] == ["refused"])
         self.assertEqual(self.control("writes", "retry", write["id"])[0].returncode, 0)
         self.until(lambda: not self.writes())
         self.assertEqual(self.name(100), "Ann")
         self.assertEqual(len({key for _, _, key in self.upstream.asked}), 3)
-
 
     def test_a_refresh_leaves_a_pending_change(self):
         self.start("queued")

@@ -255,12 +255,18 @@ class Lies(MirrorTest):
         done, _ = self.control(gateway, "mirrors", "refresh", "users/users")
         self.assertEqual((done.returncode, self.state(gateway, "users/users")["state"]), (0, "good"))
         # So many have really gone.
+        gone = {row["id"] for row in self.read(gateway).json()["items"]}
         del self.system.employees[20:]
         self.held(gateway)
+        done, sample = self.control(gateway, "mirrors", "preview", "employees/employees", "--limit", "30")
+        self.assertEqual((done.returncode, sample["created"], sample["updated"]), (0, [], []))
+        self.assertEqual(len({row["id"] for row in sample["deleted"]} & gone), 30)
         done, summary = self.control(gateway, "mirrors", "release", "employees/employees", "--yes")
         self.assertEqual((done.returncode, summary["deleted"]), (0, 40))
         self.assertEqual(len(self.read(gateway).json()["items"]), 20)
         self.assertEqual(self.state(gateway, "employees/employees")["state"], "good")
+        done, _ = self.control(gateway, "mirrors", "preview", "employees/employees")
+        self.assertEqual(done.returncode, 1, "nothing is held back")
 
     def test_pages_and_documents_that_are_none_are_held_back(self):
         gateway = self.start()

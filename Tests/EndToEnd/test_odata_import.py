@@ -100,6 +100,22 @@ class Long(ImportTest):
         self.loads("Orders", whole, ROWS - 10_000, "--from", "10002")
         self.assertEqual(self.count("Orders"), before - 1 + ROWS)
 
+    def test_a_key_that_stands_twice_in_a_file_is_named_with_both_rows(self):
+        before = self.count("Orders")
+        twice = orders(500_000, 3) + orders(500_001, 1)
+        for mode in ([], ["--mode", "replace", "--yes", "--accept-loss"]):
+            done = self.load("Orders", self.file("t.csv", HEADER + twice), *mode)
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn("line 5: line 3 has the key 500001 too", done.stderr)
+        rows = [{"OrderID": number} for number in (510_000, 510_001, 510_000)]
+        self.fails("Orders", self.file("t.json", json.dumps(rows)), "row 3: row 1 has the key 510000 too")
+        self.assertEqual(self.count("Orders"), before)
+
+    def test_another_separator_is_named(self):
+        rows = "".join(f'{number};"ALF; ""KI"", 1";1996-07-04;1.5\r\n' for number in range(600_000, 600_000 + ROWS))
+        self.loads("Orders", self.file("s.csv", HEADER.replace(",", ";") + rows), ROWS, "--separator", ";")
+        self.assertEqual(self.get(f"Orders({600_000 + ROWS - 1})").json()["ShipCity"], 'ALF; "KI", 1')
+
     def test_more_rows_than_were_once_allowed_replace_what_is_there(self):
         self.loads("Customers", self.file("c.csv", "CustomerID,CompanyName\n" + "".join(f"A{n},x\n" for n in range(ROWS))), ROWS)
         again = self.load("Customers", self.file("d.csv", "CustomerID,CompanyName\nB1,y\n"), "--mode", "replace", "--yes", "--accept-loss")
@@ -155,8 +171,9 @@ class Forms(ImportTest):
 
     def test_a_value_of_no_known_form_is_named_with_what_was_wanted(self):
         for name, column, text, wanted in [
-            ("Orders", "OrderDate", "2016-07-04 12:00:00", "a day such as"), ("Orders", "ShippedAt", "4.7.2016", "an instant such as"),
-            ("Orders", "ShippedAt", "2457573.5", "an instant such as"), ("Products", "Discontinued", "2", "true, false, 1 or 0"),
+            ("Orders", "OrderDate", "2016-07-04 12:00:00", "such as 2024-01-15"),
+            ("Orders", "ShippedAt", "4.7.2016", "such as 2024-01-15T10:20:30Z"),
+            ("Orders", "ShippedAt", "2457573.5", "that or 2024-01-15 10:20:30"), ("Products", "Discontinued", "2", "true, false, 1 or 0"),
             ("Products", "Discontinued", "yes", "true, false, 1 or 0"), ("Products", "UnitPrice", "1,5", "a number such as"),
             ("Products", "CategoryID", "9999999999", "a whole number from -2147483648 to 2147483647"),
             ("Categories", "Picture", "X'0!'", "bytes as base64url"), ("Categories", "CategoryName", "x" * 41, "at most 40"),

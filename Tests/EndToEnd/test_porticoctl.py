@@ -1,5 +1,6 @@
 """`porticoctl`: the output, effect and exit code of every command."""
 
+import http.server
 import json
 import os
 import pathlib
@@ -7,10 +8,12 @@ import plistlib
 import pty
 import subprocess
 import tempfile
+import threading
 import unittest
 import urllib.parse
 
 import cbor
+from server_sent_events import Stream
 from harness import BUILD, JSON, ROOT, GatewayTest, run_portico
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -150,6 +153,24 @@ class Commands(ControlTest):
         done = run_portico("status", program="porticoctl", environment=away)
         self.assertIn("Nothing listens at http://127.0.0.1:9", done.stderr)
 
+    def test_what_answers_and_is_no_admin_listener_is_named_with_the_option(self):
+        quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+        plain = http.server.ThreadingHTTPServer(("127.0.0.1", 0), quiet)
+        threading.Thread(target=plain.serve_forever, daemon=True).start()
+        self.addCleanup(plain.server_close)
+        self.addCleanup(plain.shutdown)
+        token = self.folder / "token"
+        token.write_text("adm_x")
+        token.chmod(0o600)
+        for port in (self.gateway.port, plain.server_address[1]):
+            url = f"http://127.0.0.1:{port}"
+            done = run_portico("status", "--url", url, "--token-file", token, program="porticoctl")
+            self.assertEqual(done.returncode, FAILED, done)
+            self.assertIn(f"What answers at {url} is no admin listener", done.stderr)
+            self.assertIn("--url", done.stderr)
+        done = run_portico("status", "--url", url, "--token-file", self.folder / "none", program="porticoctl")
+        self.assertIn("none (--token-file) cannot be read", done.stderr)
+
     def test_figures_for_people_are_in_words(self):
         self.assertRegex(self.control("store", "check").stdout, r"sound: .* rows in \d+ collections; ")
         self.assertIn("write-ahead log", self.control("store", "stats").stdout)
@@ -177,6 +198,7 @@ class Commands(ControlTest):
         headers = self.bearer(self.json("keys", "create", "erin", "--title", "roles"))
         self.fails("roles", "grant", "erin", "auditor", word="--new-role")
         self.fails("roles", "grant", "erin", "membr", word="Did you mean member?")
+        self.fails("keys", "create", "erin", "--title", "mistyped", "--adapter", "note", word="Did you mean notes?")
         self.fails("accounts", "roles", "erin", "Admin", word="Did you mean admin?")
         self.fails("accounts", "add", "eric", "--without-password", "--role", "membr", word="Did you mean member?")
         self.fails("keys", "create", "erin", "--title", "mistyped", "--role", "membr", word="Did you mean member?")
@@ -378,6 +400,44 @@ class Confirmations(ControlTest):
         self.assertEqual(devices["device-of-alice"]["account"], "alice", answer.text())
         self.assertEqual(self.json("sync", "devices", "--after", "device-of-alice")["devices"], [])
 
+    def test_devices_are_shown_with_how_far_they_are_and_what_was_refused(self):
+        pull = {"clientId": "d-1", "collections": ["notes"], "limit": 1000}
+        position = self.gateway.send("POST", "/sync/v1/pull", pull, user="carol").json()["complete"]["position"]
+        changes = [
+            {"sequence": 1, "collection": "notes", "id": "seen-1", "operation": "create", "fields": {"title": "t", "text": ""}},
+            {"sequence": 2, "collection": "notes", "id": "seen-2", "operation": "create", "fields": {"title": 1}}]
+        push = self.gateway.send("POST", "/sync/v1/push", {"clientId": "d-1", "mutations": changes}, user="carol").json()
+        self.assertEqual([one["outcome"] for one in push["outcomes"]], ["applied", "rejected"])
+        device = next(one for one in self.json("sync", "devices")["devices"] if one["id"] == "d-1")
+        self.assertEqual((device["account"], device["position"], device["lastSequence"]), ("carol", position, 2))
+        self.assertEqual(device["outcomes"], {"applied": 1, "rejected": 1})
+        self.assertGreaterEqual(device["lag"], 1)
+        refused = self.json("sync", "conflicts")["conflicts"][0]
+        self.assertEqual((refused["author"], refused["device"], refused["id"], refused["cause"]), ("carol", "d-1", "seen-2", "rejection"))
+        self.assertEqual(self.json("sync", "conflicts", "--before", str(refused["number"]))["conflicts"], [])
+        self.assertNotIn("title", refused)
+        one = self.json("sync", "device", "d-1")
+        self.assertEqual(
+            [(row["sequence"], row["outcome"], row["id"]) for row in one["outcomes"]],
+            [(2, "rejected", "seen-2"), (1, "applied", "seen-1")])
+        self.assertEqual((refused["reason"], refused["message"]), (one["outcomes"][0]["reason"], one["outcomes"][0]["message"]))
+        self.assertTrue(refused["reason"])
+        # What the gateway keeps for itself is nothing that a device lacks.
+        self.json("keys", "create", "carol", "--title", "a key")
+        self.assertEqual(self.json("sync", "device", "d-1")["lag"], one["lag"])
+        self.assertEqual(self.json("sync", "status")["clients"], len(self.json("sync", "devices")["devices"]))
+        self.assertGreaterEqual(one["lag"], 1)
+        # A device that pulls alone is seen too, and a stream as long as it goes on.
+        last = self.gateway.send("POST", "/sync/v1/pull", {**pull, "clientId": "d-0"}, user="carol").json()["complete"]["checkpoint"]
+        stream = Stream(self.gateway, "carol", query=f"?checkpoint={last}&clientId=d-0")
+        try:
+            stream.page()
+            device = next(one for one in self.json("sync", "devices")["devices"] if one["id"] == "d-0")
+            self.assertEqual((device["account"], device["streams"], device["lag"], device["lastPush"]), ("carol", 1, 0, None))
+            self.assertEqual(self.json("sync", "device", "d-0"), {**device, "outcomes": []})
+        finally:
+            stream.close()
+
 
 class Imports(ControlTest):
     next_id = 80_000
@@ -437,7 +497,7 @@ class Imports(ControlTest):
         self.loads_nothing("bad.plist", plistlib.dumps(broken), rows, "row 3")
         self.loads_nothing("bad.xml", self.xml(broken), rows, "row 3")
         self.loads_nothing("short.csv", self.csv(rows).replace(",9½ W\r\n", "\r\n", 2), rows, "ine 2")
-        self.loads_nothing("twice.csv", self.csv([*rows, rows[0]]), rows, "line 5")
+        self.loads_nothing("twice.csv", self.csv([*rows, rows[0]]), rows, "line 5: line 2 has the key")
         self.loads_nothing("open.csv", self.csv(rows) + '1,"', rows, "ine 5")
         self.loads_nothing("column.csv", self.csv([{**row, "Colour": "red"} for row in rows]), rows, "Colour")
         self.loads_nothing("cut.json", json.dumps(rows)[:-1], rows, "line 1")

@@ -70,6 +70,11 @@ class PythonTasks(GatewayTest):
             self.assertEqual(self.expect(self.call("finish", id=task["id"]), 200).json(), {"id": task["id"], "done": True})
         self.assertTrue(self.gateway.get(f"{TASKS}/{task['id']}", user="alice").json()["done"])
 
+    def test_a_date_of_a_year_that_python_has_not_ends_no_program(self):
+        task = self.create(due="0000-12-30T00:00:00Z")
+        self.assertEqual(self.expect(self.call("finish", id=task["id"]), 200).json(), {"id": task["id"], "done": True})
+        self.assertEqual(self.gateway.get(f"{TASKS}/{task['id']}", user="alice").json()["due"], "0000-12-30T00:00:00Z")
+
     def test_the_overview_counts_by_the_configured_time(self):
         for due in ("2001-01-01T00:00:00Z", "2999-01-01T00:00:00Z", None):
             self.create("bob", due=due)

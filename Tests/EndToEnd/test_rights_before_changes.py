@@ -4,6 +4,7 @@ shows nothing of what its holder may not read."""
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -174,6 +175,69 @@ class Services(RightsTest):
         self.send("DELETE", f"{self.root}/Categories({category})", user="admin", status=204)
         empty = self.send("POST", f"{self.root}/Categories", {"Name": "Nothing in it"}, status=201).json()
         self.send("DELETE", f"{self.root}/Categories({empty['ID']})", status=204)
+
+
+class References(RightsTest):
+    """alice writes products, and may neither read nor write categories: no answer tells her which categories there are."""
+
+    root = "/odata/v4/reference"
+    absent = "00000000-0000-4000-8000-000000000000"
+
+    def setUp(self):
+        self.start(**reference(OPEN, Categories={"read": {"roles": ["admin"]}, "write": {"roles": ["admin"]}}))
+        listed = self.send("GET", f"{self.root}/Categories", user="admin", status=200).json()["value"]
+        self.category = listed[0]["ID"]
+        path = f"{self.root}/Products?$filter=CategoryID eq {self.category}&$top=1".replace(" ", "%20")
+        self.product = self.send("GET", path, status=200).json()["value"][0]["ID"]
+        self.token = self.send("GET", "/odata/v2/reference/Products?$top=1", X_CSRF_Token="Fetch").headers["x-csrf-token"]
+        self.device = Device(self.gateway, "alice")
+
+    def ways(self, category):
+        """What each interface answers to a reference to this category, as far as it may differ."""
+        product, new = {"Name": "Kite", "Price": 1}, {"CategoryID": category}
+        at = f"Products({self.product})"
+        atom = {"X_CSRF_Token": self.token}
+        sent = [
+            self.send("POST", f"{self.root}/Products", {**product, **new}),
+            self.send("PATCH", f"{self.root}/{at}", new),
+            self.send("POST", f"{self.root}/Products", {**product, "Category@odata.bind": f"Categories({category})"}),
+            self.send("PUT", f"{self.root}/{at}/Category/$ref", {"@odata.id": f"Categories({category})"}),
+            self.send("PATCH", f"/odata/v2/reference/Products(guid'{self.product}')", new, **atom),
+            self.send("POST", "/api/v1/odata/reference-Products", {**product, **new}),
+            self.send("PATCH", f"/api/v1/odata/reference-Products/{self.product}", new),
+            self.send("POST", "/batch", {"calls": [{
+                "id": "1", "method": "PATCH", "path": f"/api/v1/odata/reference-Products/{self.product}", "body": new}]}),
+        ]
+        pushed = self.device.change("update", self.product, new, collection="reference-Products")
+        told = [(answer.status, self.words(answer.text(), category)) for answer in sent]
+        return [*told, (pushed["outcome"], pushed.get("reason"), pushed.get("message"))]
+
+    def words(self, text, category):
+        return re.sub('"(requestId|transactionid|x-request-id)" ?: ?"[^"]*"', "", text).replace(category, "CATEGORY")
+
+    def test_a_reference_to_what_may_not_be_read_is_answered_as_one_to_nothing(self):
+        taken = self.send("GET", f"{self.root}/Categories", user="admin", status=200).json()["value"][1]["ID"]
+        absent, unreadable = self.ways(self.absent), self.ways(taken)
+        for one, other in zip(absent, unreadable, strict=True):
+            self.assertEqual(one, other)
+        self.assertEqual([answer[0] for answer in absent], [400, 400, 403, 403, 400, 400, 400, 200, "rejected"])
+
+    def test_a_reference_that_is_kept_or_made_along_is_taken(self):
+        at = f"{self.root}/Products({self.product})"
+        self.send("PATCH", at, {"Name": "Renamed"}, status=204)
+        self.send("PATCH", at, {"Name": "Again", "CategoryID": self.category}, status=204)
+        self.send("PATCH", at, {"CategoryID": None}, status=204)
+        self.send("PATCH", at, {"CategoryID": self.category}, status=400)
+        self.send("PATCH", at, {"CategoryID": self.category}, "admin", 204)
+
+    def test_who_may_change_the_other_set_may_refer_to_it(self):
+        """By a change of it they find out anyway what is there."""
+        self.start(**reference(OPEN, Categories={"read": {"roles": ["admin"]}, "write": "login"}))
+        category = self.send("GET", f"{self.root}/Categories", user="admin", status=200).json()["value"][0]["ID"]
+        for more in ({"CategoryID": category}, {"Category@odata.bind": f"Categories({category})"}):
+            self.send("POST", f"{self.root}/Products", {"Name": "Kite", "Price": 1, **more}, status=201)
+        body = {"Name": "Kite", "Price": 1, "Category": {"Name": "Toys"}}
+        self.send("POST", f"{self.root}/Products", body, status=204, Prefer="return=minimal")
 
 
 class Chats(RightsTest):

@@ -180,6 +180,25 @@ class Configuration(unittest.TestCase):
         self.refused("plugins:\n  - path: libNotes.so\n", "portico.yaml:2:11: libNotes.so is a library", "notes-worker")
         self.refused("plugins:\n  - path: notes-worker\n    mode: worker\n", "portico.yaml:3:11: There is no `mode`", "Leave it out")
 
+    def test_mistakes_of_plugins_connections_models_and_secrets_are_told_together(self):
+        self.refused(
+            "plugins:\n  - path: ./none-worker\nadapters:\n  people: {connect: none.yaml}\n  odata:\n    services:\n"
+            "      a: {model: none.xml}\nupstreams:\n  a:\n    url: https://a.example\n"
+            "    credentials: {kind: bearer, token: {file: none.txt}}\n",
+            "portico.yaml:2:11:", "none-worker", "portico.yaml:4:21: The file none.yaml cannot be read",
+            f"The file {self.folder}/none.txt cannot be read: no such file")
+        self.refused(
+            "adapters:\n  people: {connect: none.yaml}\n  odata:\n    services:\n      a: {model: none.xml}\n",
+            "portico.yaml:2:21:", "none.xml: The file cannot be read: no such file")
+
+    def test_a_role_that_is_nearly_one_that_accounts_have_is_warned_about(self):
+        account = "identity:\n  demoAccounts:\n    - {name: a, password: portico-demo, roles: [admin]}\n"
+        done = self.run_with(account + "adapters:\n  users: {access: {read: login, write: {roles: [admn]}}}\n")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("adapters.users.access names the role admn, which no account is given here. Did you mean admin?", done.stderr)
+        done = self.run_with(account + "adapters:\n  users: {access: {read: login, write: {roles: [admin, payroll]}}}\n")
+        self.assertNotIn("names the role", done.stderr)
+
     def test_variables_that_kubernetes_sets_for_a_service_are_warned_about(self):
         variables = {
             "PORTICO_SERVICE_HOST": "10.0.0.1", "PORTICO_SERVICE_PORT": "8443", "PORTICO_SERVICE_PORT_HTTPS": "8443",

@@ -23,8 +23,7 @@ identity:
     - {{name: alice, password: portico-demo, roles: [member]}}
     - {{name: bob, password: portico-demo, roles: [member]}}
 plugins: [{{path: {path}}}]
-adapters: {{feeds: {{enabled: false}}, odata: {{enabled: false}}, odata-reference: {{enabled: false}},
-  quota: {{access: {{read: login, write: login}}}}}}
+adapters: {{quota: {{access: {{read: login, write: login}}}}}}
 """
 LISTS, TASKS, NOTES = "/api/v1/quota/lists", "/api/v1/quota/tasks", "/api/v1/quota/notes"
 

@@ -23,7 +23,6 @@ identity:
     - {name: bob, password: portico-demo, roles: [member]}
     - {name: carol, password: portico-demo, roles: [member]}
 plugins: [{path: notes-worker}]
-adapters: {feeds: {enabled: false}, odata: {enabled: false}, odata-reference: {enabled: false}}
 """
 
 

@@ -9,8 +9,9 @@ import Testing
 @Suite struct `The metrics of an adapter` {
     private let values = AdapterMetricValues()
 
-    private func metrics(_ lines: Lines = Lines()) -> AdapterMetrics {
-        values.metrics(Log { message in lines.texts.withLock { $0.append(message) } })
+    private func metrics(_ lines: Lines = Lines(), of generation: Lines? = nil) -> AdapterMetrics {
+        values.metrics(
+            Log { message in lines.texts.withLock { $0.append(message) } }, of: ObjectIdentifier(generation ?? lines))
     }
 
     private func sample(_ values: AdapterMetricValues, _ metric: MetricDefinition, _ name: String) -> Double? {
@@ -61,17 +62,19 @@ import Testing
         #expect(sample(values, MetricCatalogue.adapterGauge, "gauge") == nil)
     }
 
-    @Test
-    func `go on where another version takes the adapter's place, also those that the old one counts until its end`() {
-        let (old, new) = (metrics(), AdapterMetricValues())
+    @Test func `are counted on by the next generation, and what the one before measured goes with it`() {
+        let (first, second) = (Lines(), Lines())
+        let (old, new) = (metrics(of: first), metrics(of: second))
         old.increment("imports", by: 3)
         old.set("length", 2)
-        new.metrics(.discarding).increment("imports")
-        new.succeed(values)
+        old.set("depth", 2)
+        new.increment("imports")
+        new.set("depth", 5)
         old.increment("imports", by: 10)
-        #expect(sample(new, MetricCatalogue.adapterCounter, "imports") == 14)
-        #expect(sample(new, MetricCatalogue.adapterGauge, "length") == nil)
-        #expect(sample(values, MetricCatalogue.adapterCounter, "imports") == nil)
+        values.forgetGauges(of: ObjectIdentifier(first))
+        #expect(sample(values, MetricCatalogue.adapterCounter, "imports") == 14)
+        #expect(sample(values, MetricCatalogue.adapterGauge, "length") == nil)
+        #expect(sample(values, MetricCatalogue.adapterGauge, "depth") == 5)
     }
 }
 

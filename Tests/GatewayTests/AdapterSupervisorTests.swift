@@ -34,7 +34,7 @@ struct AdapterSupervisorTests {
     @Test(.timeLimit(.minutes(5)))
     func `A start that throws is attempted again after growing waits until it succeeds`() async throws {
         let troop = Troop(["flaky": { if $0 < 5 { throw Refused() } }])
-        await troop.supervisor.run()
+        await troop.run()
         #expect(troop.words == ["flaky": "running"])
         #expect(troop.calls == ["flaky": 5])
         #expect(troop.waits.filter { $0 != troop.limits.start } == [1, 2, 4, 8].map { .seconds($0) })
@@ -43,7 +43,7 @@ struct AdapterSupervisorTests {
     @Test(.timeLimit(.minutes(5)))
     func `A start beyond its deadline is cancelled, and attempted again once it has returned`() async throws {
         let troop = Troop(["slow": { if $0 == 1 { try await Task.sleep(for: .seconds(3600)) } }], deadlinesPass: true)
-        await troop.supervisor.run()
+        await troop.run()
         #expect(troop.words == ["slow": "running"] && troop.calls == ["slow": 2])
     }
 
@@ -75,7 +75,7 @@ struct AdapterSupervisorTests {
     @Test(.timeLimit(.minutes(5)))
     func `An adapter that never stops is left behind, and the others are stopped`() async throws {
         let troop = Troop(["good": { _ in }, "stuck": { _ in }], stopsForEver: "stuck", deadlinesPass: true)
-        await troop.supervisor.run()
+        await troop.run()
         await troop.supervisor.stop()
         #expect(troop.words == ["good": "stopped", "stuck": "stopped"])
         // Its deadline is short here, and may have passed before its stop ended.
@@ -155,6 +155,14 @@ private final class Troop: Sendable {
 
     subscript(name: String) -> ServedAdapter {
         get throws { try #require(adapters.first { $0.declaration.name.text == name }) }
+    }
+
+    /// Until all run.
+    func run() async {
+        let attempts = Task { await supervisor.run() }
+        await wait { $0.values.allSatisfy { $0 == "running" } }
+        attempts.cancel()
+        await attempts.value
     }
 
     func wait(until holds: ([String: String]) -> Bool) async {

@@ -28,17 +28,21 @@ import Testing
         }
     }
 
+    private final class Owner: Sendable {}
+
     private let calls = Calls()
     private let tasks = AdapterTasks()
+    private let one = Owner()
+    private let other = Owner()
 
     @Test func `the end of a task has come when its end is reported`() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await tasks.run() }
-            tasks.begin("a") { await calls.run("one") }
+            tasks.begin(one) { await calls.run("one") }
             await calls.wait(for: "one begins")
-            await tasks.end("a")
+            await tasks.end(one)
             #expect(calls.value == ["one begins", "one ends"])
-            tasks.begin("a") { await calls.run("other") }
+            tasks.begin(other) { await calls.run("other") }
             await calls.wait(for: "other begins")
             group.cancelAll()
         }
@@ -46,14 +50,14 @@ import Testing
     }
 
     @Test func `one that is ended before tasks run never begins`() async {
-        tasks.begin("a") { await calls.run("one") }
-        await tasks.end("a")
-        await tasks.end("b")
-        tasks.begin("a") { await calls.run("other") }
+        tasks.begin(one) { await calls.run("one") }
+        await tasks.end(one)
+        await tasks.end(other)
+        tasks.begin(other) { await calls.run("other") }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await tasks.run() }
             await calls.wait(for: "other begins")
-            await tasks.end("a")
+            await tasks.end(other)
             group.cancelAll()
         }
         #expect(calls.value == ["other begins", "other ends"])
@@ -62,15 +66,15 @@ import Testing
     @Test func `another one may begin before the one before ends`() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await tasks.run() }
-            tasks.begin("a") { await calls.run("one") }
+            tasks.begin(one) { await calls.run("one") }
             await calls.wait(for: "one begins")
-            tasks.begin("a") { await calls.run("other") }
+            tasks.begin(other) { await calls.run("other") }
             await calls.wait(for: "other begins")
-            await tasks.end("a")
+            await tasks.end(one)
             #expect(calls.value == ["one begins", "other begins", "one ends"])
-            await tasks.end("a")
+            await tasks.end(other)
             #expect(calls.value == ["one begins", "other begins", "one ends", "other ends"])
-            await tasks.end("a")
+            await tasks.end(other)
             group.cancelAll()
         }
     }
@@ -78,13 +82,13 @@ import Testing
     @Test func `one that returns by itself needs no end, and its end ends no other`() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await tasks.run() }
-            tasks.begin("a") { calls.add("done") }
+            tasks.begin(one) { calls.add("done") }
             await calls.wait(for: "done")
-            tasks.begin("a") { await calls.run("other") }
+            tasks.begin(other) { await calls.run("other") }
             await calls.wait(for: "other begins")
-            await tasks.end("a")
+            await tasks.end(one)
             #expect(calls.value == ["done", "other begins"])
-            await tasks.end("a")
+            await tasks.end(other)
             group.cancelAll()
         }
         #expect(calls.value == ["done", "other begins", "other ends"])

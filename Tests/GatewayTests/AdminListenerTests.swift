@@ -17,7 +17,7 @@ import Testing
         init(certificates: AdminCertificates? = nil) async throws {
             host = try await NotesGateway()
             // The clock stands: what an address got wrong stays counted, however slow the machine is.
-            gateway = Gateway(
+            gateway = try Gateway(
                 listenerOf: host.administration,
                 AdminAuthenticator(identity: host.identity, certificates: certificates, now: { 0 }))
         }
@@ -140,7 +140,7 @@ import Testing
         #expect(throttled.status == 429 && throttled.fields[.retryAfter] != nil, "\(throttled)")
         #expect(try await listener.ask(.get, "/admin/v1/status", token, from: "192.0.2.2").status == 200)
         // Another configuration does not give the guesses back.
-        let renewed = Gateway(
+        let renewed = try Gateway(
             listenerOf: listener.host.administration, identity: listener.host.identity, certificates: nil,
             succeeding: listener.gateway)
         let again = try await listener.host.send(
@@ -217,7 +217,7 @@ import Testing
         #expect(try await slowly(path, nil, certificate: shown, at: listener) {}.status == 200)
         #expect(
             try await slowly("/admin/v1/adapters/notes/enable", nil, certificate: shown, at: listener) {}.status == 200)
-        let next = Gateway(
+        let next = try Gateway(
             listenerOf: listener.host.administration, identity: listener.host.identity,
             certificates: Self.certificates, succeeding: listener.gateway)
         let refused = try await slowly(path, nil, certificate: shown, at: listener) { next.becomeCurrent() }

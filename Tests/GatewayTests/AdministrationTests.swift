@@ -59,7 +59,7 @@ import Testing
         ),
         ("adapters.chat.moderators", "[admin]", ["admin"]), ("adapters.notes.access", "{roles: [editor]}", ["editor"]),
         ("adapters.notes.access", "{read: login, write: {roles: [editor]}}", ["editor"]),
-        ("admin.roles", "[viewer]", []), ("http.host", "127.0.0.1", []),
+        ("admin.roles.viewer", "[audit]", ["audit"]), ("admin.tls.role", "viewer", []), ("http.host", "127.0.0.1", []),
     ])
     func `a setting names roles`(key: String, value: String, roles: [String]) {
         let setting = ConfiguredSetting(key: key, value: value, location: nil, reloads: true)
@@ -104,6 +104,24 @@ import Testing
         #expect(try await tell(host, "/audit/verify").status == 200)
         #expect(try await tell(host, "/audit/verify", ["head": "nonsense"]).target == "head")
         #expect(try await tell(host, "/audit/entries", ["limit": 1]).json["entries"]?.arrayValue?.count == 1)
+    }
+
+    @Test func `an apply that takes nothing up is not called done`() async throws {
+        let host = try await NotesGateway()
+        #expect(try await tell(host, "/configuration/apply").status == 200)
+        let latest = try await tell(host, "/audit/entries", ["limit": 1]).json["entries"]?.arrayValue?.first
+        #expect(latest?["subject"] == "admin.configuration.apply" && latest?["detail"] == "nothing changed")
+    }
+
+    @Test func `the audit log is filtered by kind and person before it is cut into pages`() async throws {
+        let host = try await NotesGateway()
+        for _ in 0..<3 { _ = try await tell(host, "/accounts/alice/disable") }
+        let all = try await tell(host, "/audit/entries", ["kind": "signingKey.rotated", "limit": 1])
+        #expect(all.json["entries"]?.arrayValue?.first?["kind"] == "signingKey.rotated", "\(all)")
+        #expect(all.json["kinds"]?.arrayValue?.contains("store.restored") == true)
+        let alice = try await tell(host, "/audit/entries", ["person": "alice", "kind": "account.changed"])
+        #expect(alice.json["entries"]?.arrayValue?.isEmpty == false)
+        #expect(try await tell(host, "/audit/entries", ["person": "nobody"]).json["entries"]?.arrayValue == [])
     }
 
     @Test func `operations for operators are called here and nowhere else`() async throws {
@@ -154,6 +172,23 @@ import Testing
         #expect(try await ask(host, "/status").json["failedAdapters"] == ["notes"])
         let later = try await host.send(.get, "/metrics", as: nil, by: host.administration).text
         #expect(later.contains("portico_adapter_up{adapter=\"notes\"} 0"))
+    }
+
+    @Test(arguments: [
+        ("/sync/changes?after=x", "after"), ("/sync/changes?after=1.5", "after"), ("/sync/changes?limit=", "limit"),
+        ("/sync/conflicts?before=x", "before"), ("/sync/conflicts?before=9223372036854775808", "before"),
+        ("/sync/conflicts?limit=0", "limit"), ("/sync/conflicts?limit=1001", "limit"),
+    ])
+    func `what is no number of a list is refused by its name`(path: String, parameter: String) async throws {
+        let refused = try await ask(try await NotesGateway(), path)
+        #expect(refused.status == 400 && refused.target == parameter, "\(refused)")
+    }
+
+    @Test(arguments: [0, 10_001]) func `more lines of the log than there are at once are refused`(limit: Int64)
+        async throws
+    {
+        let refused = try await tell(try await NotesGateway(), "/logs/search", ["limit": .int64(limit)])
+        #expect(refused.status == 400 && refused.target == "limit", "\(refused)")
     }
 
     @Test func `sync is described, explained and compacted`() async throws {

@@ -131,6 +131,19 @@ import Testing
         #expect(status(gateway.admit(request(.get, "/cached", "stored"))) == 429)
     }
 
+    @Test func `a request beyond its account's share is answered before anything waits, and takes no place`()
+        async throws
+    {
+        let gateway = try gateway {
+            $0.inFlightPerCaller = 1
+            $0.queuePerCaller = 1
+        }
+        let steps = (0..<3).map { _ in gateway.reserve(gateway.admit(request(.post, "/write", "known"))) }
+        #expect(steps.map(status) == [nil, nil, 503])
+        for step in steps { _ = await gateway.complete(step) }
+        #expect(status(gateway.reserve(gateway.admit(request(.post, "/write", "known")))) == nil)
+    }
+
     @Test func `a cached response is found by whichever way the caller is`() async throws {
         let gateway = try gateway()
         for credential in [nil, "known", "stored"] {

@@ -1,4 +1,6 @@
 import AdapterKit
+import Admission
+import AdmissionTesting
 import Testing
 
 @testable import Gateway
@@ -45,45 +47,78 @@ import Testing
         .init(caller: caller, adapter: adapter)
     }
 
+    private func shares(
+        perCaller: Int, perAdapter: Int, queuePerCaller: Int = 0, queuePerAdapter: Int = 0
+    ) -> SteppedPolicy<FairShares> {
+        SteppedPolicy(
+            FairShares(
+                perCaller: perCaller, perAdapter: perAdapter, queuePerCaller: queuePerCaller,
+                queuePerAdapter: queuePerAdapter))
+    }
+
     @Test func oneCallerOrAdapterTakesNoMoreThanItsShare() {
-        var shares = FairShares(perCaller: 2, perAdapter: 3)
-        #expect(shares.take(slot("a", "slow")) == .taken && shares.take(slot("a", "slow")) == .taken)
-        #expect(shares.take(slot("a", "quick")) == .refused)
-        #expect(shares.take(slot("b", "slow")) == .taken)
-        #expect(shares.take(slot("c", "slow")) == .refused)
-        #expect(shares.take(slot("c", "quick")) == .taken)
-        #expect(shares.leave(slot("a", "slow")) == [])
-        #expect(shares.take(slot("c", "slow")) == .taken)
+        let shares = shares(perCaller: 2, perAdapter: 3)
+        let entries = [
+            slot("a", "slow"), slot("a", "slow"), slot("a", "quick"), slot("b", "slow"), slot("c", "slow"),
+            slot("c", "quick"),
+        ].map { shares.enter($0) }
+        #expect(entries == [.admitted, .admitted, .refused, .admitted, .refused, .admitted])
+        #expect(shares.leave(1) == [])
+        #expect(shares.enter(slot("c", "slow")) == .admitted)
     }
 
     @Test func whoWaitsGetsThePlaceThatIsLeft() {
-        var shares = FairShares(perCaller: 2, perAdapter: 3, queuePerCaller: 2, queuePerAdapter: 3)
-        for _ in 0..<2 { #expect(shares.take(slot("noisy", "x")) == .taken) }
-        #expect(shares.take(slot("other", "x")) == .taken)
-        #expect(shares.take(slot("noisy", "x")) == .waits(1))
-        #expect(shares.take(slot("noisy", "x")) == .waits(2))
-        #expect(shares.take(slot("noisy", "x")) == .refused)
-        #expect(shares.take(slot("quiet", "x")) == .waits(3))
-        #expect(shares.take(slot("quiet", "x")) == .refused)
-        #expect(shares.leave(slot("noisy", "x")) == [3])
-        #expect(shares.giveUp(1) && !shares.giveUp(1))
-        #expect(shares.leave(slot("other", "x")) == [2])
+        let shares = shares(perCaller: 2, perAdapter: 3, queuePerCaller: 2, queuePerAdapter: 3)
+        let callers = ["noisy", "noisy", "other", "noisy", "noisy", "noisy", "quiet", "quiet"]
+        let entries = callers.map { shares.enter(slot($0, "x")) }
+        #expect(entries == [.admitted, .admitted, .admitted, .waits, .waits, .refused, .waits, .refused])
+        #expect(shares.leave(1) == [7])
+        #expect(shares.abandon(4) == [])
+        #expect(shares.leave(3) == [5])
     }
 
     @Test func requestsOfNoAdapterCountForTheirCallerToo() {
-        var shares = FairShares(perCaller: 2, perAdapter: 3, queuePerCaller: 1, queuePerAdapter: 3)
-        #expect(shares.take(slot("a", nil)) == .taken && shares.take(slot("a", "x")) == .taken)
-        #expect(shares.take(slot("a", nil)) == .waits(1) && shares.take(slot("a", "x")) == .refused)
-        #expect(shares.take(slot("b", nil)) == .taken)
-        #expect(shares.leave(slot("a", "x")) == [1])
+        let shares = shares(perCaller: 2, perAdapter: 3, queuePerCaller: 1, queuePerAdapter: 3)
+        let entries = [slot("a", nil), slot("a", "x"), slot("a", nil), slot("a", "x"), slot("b", nil)].map {
+            shares.enter($0)
+        }
+        #expect(entries == [.admitted, .admitted, .waits, .refused, .admitted])
+        #expect(shares.leave(2) == [3])
     }
 
     @Test func oneCallersQueueLeavesAPlaceInAnAdaptersQueueToAnother() {
-        var shares = FairShares(perCaller: 1, perAdapter: 1, queuePerCaller: 10, queuePerAdapter: 3)
-        #expect(shares.take(slot("a", "x")) == .taken)
-        #expect(shares.take(slot("a", "x")) == .waits(1) && shares.take(slot("a", "x")) == .waits(2))
-        #expect(shares.take(slot("a", "x")) == .refused)
-        #expect(shares.take(slot("b", "x")) == .waits(3))
+        let shares = shares(perCaller: 1, perAdapter: 1, queuePerCaller: 10, queuePerAdapter: 3)
+        let entries = ["a", "a", "a", "a", "b"].map { shares.enter(slot($0, "x")) }
+        #expect(entries == [.admitted, .waits, .waits, .refused, .waits])
+    }
+
+    @Test func theSharesKeepTheirPromisesWhateverComesAndGoes() {
+        let (perCaller, perAdapter) = (2, 3)
+        var scenario = AdmissionScenario(patience: 64) { _ in
+            FairShares(perCaller: perCaller, perAdapter: perAdapter, queuePerCaller: 4, queuePerAdapter: 6)
+        } request: { random in
+            FairShares.Slot(
+                caller: "\(Int.random(in: 0..<4, using: &random))",
+                adapter: Int.random(in: 0..<4, using: &random) == 0 ? nil : "\(Int.random(in: 0..<2, using: &random))")
+        }
+        scenario.mostWaiting = 4 * 4
+        func counts(_ running: [SimulatedRequest<FairShares>]) -> (callers: [String: Int], adapters: [String: Int]) {
+            running.reduce(into: ([:], [:])) { counts, one in
+                counts.0[one.request.caller, default: 0] += 1
+                if let adapter = one.request.adapter { counts.1[adapter, default: 0] += 1 }
+            }
+        }
+        scenario.broken = { running, _ in
+            let counts = counts(running)
+            return counts.callers.values.contains { $0 > perCaller }
+                || counts.adapters.values.contains { $0 > perAdapter } ? "\(counts)" : nil
+        }
+        scenario.mayGo = { waiting, running, _ in
+            let counts = counts(running)
+            return counts.callers[waiting.request.caller, default: 0] < perCaller
+                && waiting.request.adapter.map { counts.adapters[$0, default: 0] < perAdapter } ?? true
+        }
+        #expect(scenario.firstViolation(seeds: Seeds.taken()) == nil)
     }
 
     @Test func oneCallersRequestsAndBatchesLeaveAPlaceToOthersWhateverIsConfigured() {
@@ -138,13 +173,20 @@ import Testing
         #expect(throws: Never.self) { try bodies.check(network[1]) }
     }
 
-    @Test func aRouteCoversItsPathAndWhatIsBelow() {
-        let rate = RouteRate(path: "/api/v1/users", requestsPerMinute: 1)
-        #expect(rate.covers("/api/v1/users") && rate.covers("/api/v1/users/users"))
-        #expect(!rate.covers("/api/v1/usersX") && !rate.covers("/api/v1"))
-        #expect(RouteRate(path: "/", requestsPerMinute: 1).covers("/health"))
-        #expect(rate.covers("/api/v1/users/\u{301}"))
+    @Test func aRouteCoversItsPathAndWhatIsBelow() throws {
+        func covers(_ path: String, _ asked: String) throws -> Bool {
+            RouteRate(path: path, requestsPerMinute: 1).covers(try #require(RequestTarget(asked)))
+        }
+        let users = "/api/v1/users"
+        for below in [users, "\(users)/users", "\(users)?a=b", "\(users)/\u{301}", "\(users)/"] {
+            #expect(try covers(users, below))
+        }
+        #expect(try !covers(users, "\(users)X") && !covers(users, "/api/v1"))
+        #expect(try covers("/", "/health"))
+        // Routes are found by decoded segments; an escaped slash is no separator there.
+        #expect(try covers(users, "/api/v1/%75sers") && covers("/caf\u{E9}", "/caf%C3%A9"))
+        #expect(try !covers(users, "/api%2Fv1/users"))
         // Equal to Swift and shorter in bytes.
-        #expect(!RouteRate(path: "/caf\u{65}\u{301}", requestsPerMinute: 1).covers("/caf\u{E9}"))
+        #expect(try !covers("/caf\u{65}\u{301}", "/caf\u{E9}"))
     }
 }

@@ -34,7 +34,7 @@ import Testing
         ("id,name\r1,Ann\r2,Bob\r", "line 1 has a CR without LF"),
         ("\"id\",\"name\"\r\"1\",\"a\"\r", "line 1 has a CR"),
         ("id,name\n1,Ann\r2,Bob\n", "line 2 has a CR"), ("id,name\r", "line 1 has a CR"),
-        ("id;name\n1;Ann\n", "`;`"), ("id\tname\n1\tAnn\n", "a tab"), ("id|name\n", "`|`"),
+        ("id;name\n1;Ann\n", "a semicolon"), ("id\tname\n1\tAnn\n", "a tab"), ("id|name\n", "a bar"),
         ("sep=;\nid;name\n1;Ann\n", "`sep=;`"), ("sep=,\nid,name\n1,Ann\n", "only Excel reads"),
         ("", "no header line"), ("\n\n", "no header line"), ("id,id\n1,2\n", "`id` twice"),
         ("id,,\n1,,x\n", "line 2 has a value in column 3"),

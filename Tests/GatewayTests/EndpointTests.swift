@@ -275,6 +275,30 @@ import WireFormats
         #expect(try await host.send(.delete, "/auth/keys/\(id)").status == 204)
         #expect(try await host.get(notes, key, as: nil).status == 401)
         #expect(try await host.send(.delete, "/auth/keys/\(id)").status == 404)
+        #expect(listed.json["adapters"] == ["notes"])
+        let mistyped = try await host.send(.post, "/auth/keys", ["title": "script", "adapters": ["note"]])
+        #expect(mistyped.status == 400 && mistyped.text.contains("There is no adapter note. Did you mean notes?"))
+    }
+
+    @Test func `conditional requests are described where they are honoured, once each`() async throws {
+        let host = try await NotesGateway()
+        let document = try await host.get("/openapi.json", as: nil).json
+        let record = document["paths"]?["/api/v1/notes/notes/{id}"]
+        func conditions(_ method: String) -> [String] {
+            (record?[method]?["parameters"]?.arrayValue ?? []).compactMap { $0["$ref"]?.stringValue }
+                .map { String($0.split(separator: "/").last ?? "") }
+        }
+        #expect(conditions("get") == ["IfChanged"] && conditions("patch") == ["IfMatch"])
+        #expect(conditions("put") == ["IfMatch", "IfAbsent"] && conditions("delete") == ["IfMatch"])
+        #expect(document["components"]?["parameters"]?["IfMatch"]?["name"] == "If-Match")
+        for method in ["get", "patch", "put"] {
+            #expect(record?[method]?["responses"]?["200"]?["headers"]?["ETag"] != nil, "\(method)")
+        }
+        #expect(document["paths"]?["/api/v1/notes/notes"]?["get"]?["responses"]?["200"]?["headers"] == nil)
+        let made = try await host.send(.post, notes, ["title": "t", "text": ""])
+        let id = try #require(made.json["id"]?.stringValue)
+        let stale = try await host.send(.patch, "\(notes)/\(id)", ["title": "u"], [.ifMatch: "\"x\""])
+        #expect(stale.status == 412 && stale.text.contains("send that in If-Match"))
     }
 
     @Test func `calls of a batch are answered under their ids, each as if it had come alone`() async throws {

@@ -8,6 +8,7 @@ private let entity = Entity(
     fields: [
         Field("id", .string), Field("title", .string), Field("count", .integer), Field("done", .bool),
         Field("modified", .date), Field("sharedWith", .list(of: .string)),
+        Field("secret", .string, isFilterable: false),
     ])
 
 @Suite struct FilterParserTests {
@@ -40,17 +41,34 @@ private let entity = Entity(
 
     @Test(arguments: [
         ("", "character 1"), ("title", "character 6"), ("title eq", "character 9"),
-        ("title like 'x'", "like is no comparison"),
-        ("colour eq 1", "no field colour"), ("count eq 'x'", "not of the field's type"),
-        ("count eq 1.5", "not of the field's type"),
+        ("title like 'x'", "There are eq, ne, lt, le, gt, ge, in"),
+        ("title eqq 'x'", "Did you mean eq?"), ("titel eq 'x'", "no field titel. Did you mean title?"),
+        ("startswith(title, 'x')", "no function startswith. Did you mean startsWith? There are startsWith, endsWith"),
+        ("count eq 1 and lenght(title) eq 3", "no function lenght. There are"),
+        ("colour eq 1", "no field colour"), ("not contains(secret, 'x')", "notes cannot be filtered by secret"),
+        ("count eq 1 or secret in ('x')", "notes cannot be filtered by secret"),
+        ("count eq 'x'", "must be an integer"),
+        ("count eq 1.5", "must be an integer"),
+        ("modified gt 'yesterday'", "must be a date such as 2024-01-15T10:20:30Z"),
         ("title eq 'x", "no closing quote"), ("(title eq 'x'", ") is missing"),
         ("title eq 'x' title", "follows the end"),
-        ("has(title, 'x')", "no function has"), ("count lt null", "eq and ne"), ("title eq 'x' ; drop", "character 14"),
+        ("has(title, 'x')", "has is no function of the field title"), ("count lt null", "eq and ne"),
+        ("title eq 'x' ; drop", "character 14"),
         (String(repeating: "(", count: 40) + "count eq 1" + String(repeating: ")", count: 40), "too complex"),
     ])
     func `a mistake is told with its position`(text: String, message: String) throws {
         let error = try #require(throws: PorticoError.self) { try FilterParser.parse(text, for: entity) }
         #expect(error.message.contains(message), "\(error.message)")
         #expect(error.target == "filter")
+    }
+}
+
+@Suite struct FilterExamplesTests {
+    @Test func `examples have the entity's own fields, and are filters of it`() throws {
+        let examples = FilterExamples(entity).all
+        #expect(examples.count == 3)
+        for example in examples { _ = try FilterParser.parse(example, for: entity) }
+        let bare = Entity("flags", summary: "", key: EntityKey("id"), fields: [Field("id", .bool)])
+        #expect(FilterExamples(bare).all == ["id eq true"])
     }
 }

@@ -36,7 +36,7 @@ import Testing
             group.addTask {
                 try await GatewayServer(gateway: host.gateway, settings: settled) { _ in begun.yield() }.run()
             }
-            group.addTask { await host.feeds.run(of: NotesAdapter.declaration.name) }
+            group.addTask { await host.feeds.tasks[NotesAdapter.declaration.name]?() }
             group.addTask { await host.sync.run() }
             group.addTask {
                 for await _ in listening { break }

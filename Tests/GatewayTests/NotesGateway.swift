@@ -87,7 +87,7 @@ final class NotesGateway: Sendable {
                 in: store, accounts: lookup, clock: clock, live: NoLiveSignals(), push: NoPushSender(),
                 upstreams: AdapterUpstreams(), serviceOperations: [], scratch: NoScratchStorage())
         }
-        await supervisor.run()
+        await supervisor.firstAttempts()
     }
 
     /// By Basic authentication where `user` is one.

@@ -98,6 +98,39 @@ import Testing
         #expect(LocalPath(longest) != nil && LocalPath(longest + "a") == nil)
     }
 
+    private static let listed = Entity(
+        "records", summary: "Records.", key: EntityKey("id"),
+        fields: [
+            Field("id", .string), Field("title", .string), Field("count", .integer), Field("tags", .list(of: .string)),
+            Field("sent", .date), Field("isDone", .bool),
+        ])
+
+    @Test(arguments: [
+        ("field=title&comparison=contains&value=it%27s", "contains(title, 'it''s')"),
+        ("field=title&comparison=startsWith&value=a", "startsWith(title, 'a')"),
+        ("field=count&comparison=contains&value=3", "count eq '3'"),
+        ("field=count&comparison=le&value=-3", "count le '-3'"),
+        ("field=tags&comparison=contains&value=a", "has(tags, 'a')"),
+        ("field=sent&comparison=ge&value=2026-01-01", "sent ge '2026-01-01T00:00:00Z'"),
+        ("field=isDone&comparison=eq&value=true", "isDone eq 'true'"),
+        ("field=title&comparison=ne&value=b&filter=count%20gt%201&search=&order=", "(count gt 1) and title ne 'b'"),
+    ])
+    func `the form of a list becomes a filter that the list takes`(query: String, filter: String) throws {
+        let target = try #require(RequestTarget("/list?\(query)&cursor=x&limit=5"))
+        let address = try #require(RecordFilterForm.address(target, Self.listed))
+        let sent = try #require(RequestTarget(address))
+        #expect(sent["filter"] == filter && Set(sent.query.map(\.name)) == ["filter", "limit"], "\(address)")
+        _ = try FilterParser.parse(filter, for: Self.listed)
+    }
+
+    @Test func `a form without a value, or with a field that is none, narrows nothing`() throws {
+        for query in ["field=title&comparison=eq&value=", "field=nothing&comparison=eq&value=a", "comparison=eq"] {
+            let target = try #require(RequestTarget("/list?\(query)"))
+            #expect(RecordFilterForm.address(target, Self.listed) == "/list", "\(query)")
+        }
+        #expect(RecordFilterForm.address(try #require(RequestTarget("/list?filter=a")), Self.listed) == nil)
+    }
+
     @Test func `no session begins where its answer could not be written`() async throws {
         let host = try await NotesGateway()
         let login: WireValue = ["username": "bob", "password": .string(NotesGateway.password)]
@@ -189,20 +222,5 @@ import Testing
             #expect((response.headers[.contentEncoding] == "gzip") == isCompressed)
             #expect((response.body.count < count) == isCompressed)
         }
-    }
-
-    @Test(.timeLimit(.minutes(5))) func `a request that is given up while it waits leaves its place to the next`()
-        async throws
-    {
-        let queue = FairShareQueue(FairShares(perCaller: 1, perAdapter: 1, queuePerCaller: 4, queuePerAdapter: 4))
-        let slot = FairShares.Slot(caller: "a", adapter: "b")
-        try await queue.take(slot)
-        let waiting = Task { try await queue.take(slot) }
-        for _ in 0..<100 { await Task.yield() }
-        waiting.cancel()
-        await #expect(throws: CancellationError.self) { try await waiting.value }
-        queue.leave(slot)
-        try await queue.take(slot)
-        queue.leave(slot)
     }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPTypes
 import Testing
 
 @testable import Gateway
@@ -48,5 +49,22 @@ import Testing
 
     private func operation(_ name: OperationName, _ bindings: [HTTPBinding]) -> Operation {
         Operation(name, summary: "", effect: .reads, output: .any, bindings: bindings)
+    }
+}
+
+@Suite struct MirrorRoutesTests {
+    @Test(arguments: [
+        (MirrorSource.Writing.through, [MirrorChange.Kind.update], ["GET", "GET", "PATCH", "POST"]),
+        (.queued, [.create, .delete], ["DELETE", "GET", "GET", "POST", "POST"]),
+        (.none, [], ["DELETE", "GET", "GET", "PATCH", "POST", "POST", "PUT"]),
+    ])
+    func `only changes that the other system takes have routes`(
+        writing: MirrorSource.Writing, changes: [MirrorChange.Kind], methods: [String]
+    ) {
+        let declaration = AdapterDeclaration(
+            name: "probe", title: "", summary: "", version: "1",
+            entities: [Entity("rows", summary: "", key: EntityKey("id"), fields: [Field("id", .string)])],
+            mirrors: [MirrorSource("rows", of: "hr", writing: writing, changes: Set(changes))])
+        #expect(declaration.endpoints.map(\.method.rawValue).sorted() == methods)
     }
 }

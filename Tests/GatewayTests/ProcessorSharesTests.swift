@@ -1,5 +1,5 @@
-import AccountShares
 import AdapterKit
+import Admission
 import Foundation
 import Synchronization
 import Testing

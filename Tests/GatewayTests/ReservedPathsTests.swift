@@ -1,10 +1,10 @@
+import AdapterKit
 import Testing
-import WorkerHost
 
 @testable import Gateway
 
 @Suite struct ReservedPathsTests {
-    @Test func `no worker can declare a path where the gateway has routes of its own`() async throws {
+    @Test func `no adapter can declare a path where the gateway has routes of its own`() async throws {
         let host = try await NotesGateway { settings in
             // It is where the configuration says.
             settings.portalLogin = nil
@@ -20,6 +20,6 @@ import WorkerHost
         #expect(table.nodes[0].parameter == nil && table.nodes[0].remainder == nil)
         let own = Set(table.nodes[0].literals.filter { hasOwnRoute($0.value) }.keys)
         #expect(own.isSuperset(of: ["", "auth", "batch", "errors", "favicon.ico", "health", "openapi.json", "sync"]))
-        #expect(own.subtracting(DeclarationCheck.reserved) == [])
+        #expect(own.subtracting(AdapterDeclaration.reservedSegments) == [])
     }
 }

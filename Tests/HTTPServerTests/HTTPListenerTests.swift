@@ -220,7 +220,7 @@ import X509
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `a silent body ends soon after a peer has closed its side`() async throws {
         try await responder.serving(halfClosed: .seconds(1)) { [responder] port, _ in
             let gone = try await ClientConnection.to(port)
@@ -234,7 +234,7 @@ import X509
 
     /// Letting go of the body resets the stream of HTTP/2. It closes a connection of HTTP/1, whose end TLS 1.3 tells as the end of
     /// one side.
-    @Test(.timeLimit(.minutes(1)), arguments: [1, 2])
+    @Test(.timeLimit(.minutes(5)), arguments: [1, 2])
     func `over TLS a silent body ends at once with its stream, and soon with its connection`(major: Int) async throws {
         let certificate = try ServerCertificate(Self.files(in: folder))
         let halfClosed = Duration.seconds(major == 1 ? 1 : 600)

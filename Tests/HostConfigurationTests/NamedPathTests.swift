@@ -41,11 +41,11 @@ import Testing
                 "upstreams: {a: {certificates: [x, y]}}",
                 ["upstreams.a.certificates configuration x", "upstreams.a.certificates configuration y"]
             ),
-            ("push: {secret: {file: /run/secret}}", ["push.secret workingDirectory /run/secret"]),
+            ("push: {secret: {file: /run/secret}}", ["push.secret configuration /run/secret"]),
             ("push: {secret: {env: KEY}}", []),
             (
                 "accounts: [{password: {file: one}}, {password: {file: two}}]",
-                ["accounts.password workingDirectory one", "accounts.password workingDirectory two"]
+                ["accounts.password configuration one", "accounts.password configuration two"]
             ),
             // A secret may be a path itself, wherever it stands.
             ("upstreams: {a: {key: key.pem}}", ["upstreams.a.key configuration key.pem"]),
@@ -53,10 +53,10 @@ import Testing
             ("upstreams: {a: {key: {env: PEM}}}", []),
             (
                 "upstreams: {a: {key: {file: f}}}",
-                ["upstreams.a.key workingDirectory f", "upstreams.a.key configuration by-file.pem"]
+                ["upstreams.a.key configuration f", "upstreams.a.key configuration by-file.pem"]
             ),
             // Of an adapter that has not said what its keys are.
-            ("adapters: {tasks: {password: {file: p}}}", ["adapters.tasks.password workingDirectory p"]),
+            ("adapters: {tasks: {password: {file: p}}}", ["adapters.tasks.password configuration p"]),
             ("adapters: {feeds: {source: {file: f}}}", []),
         ] as [(String, [String])])
     func `every path of a configuration is found`(yaml: String, paths: [String]) throws {

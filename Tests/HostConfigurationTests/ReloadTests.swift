@@ -3,13 +3,14 @@ import HostConfiguration
 import Testing
 
 private let reference = ConfigurationReference([
-    ConfigurationKey("http.port", .integer(0...65_535), default: "8080", "The port."),
-    ConfigurationKey("http.limits.body", .size, default: "8MiB", "Body.").reloading,
-    ConfigurationKey("http.deadlines.head", .duration, default: "30s", "Head.").reloading,
-    ConfigurationKey("adapters.feeds.*.access", .access, "Who may read a feed.").reloading,
-    ConfigurationKey("upstreams.*.password", .secret(allowsPlain: true), "A secret.").reloading,
-    ConfigurationKey("upstreams.*.names", .list(of: .text), "Names.").reloading,
-    ConfigurationKey("accounts.*.name", .text, "A name."),
+    ConfigurationKey("http.port", .integer(0...65_535), default: "8080", "The port.")
+        .needingRestart(because: "the address is bound at the start"),
+    ConfigurationKey("http.limits.body", .size, default: "8MiB", "Body."),
+    ConfigurationKey("http.deadlines.head", .duration, default: "30s", "Head."),
+    ConfigurationKey("adapters.feeds.*.access", .access, "Who may read a feed."),
+    ConfigurationKey("upstreams.*.password", .secret(allowsPlain: true), "A secret."),
+    ConfigurationKey("upstreams.*.names", .list(of: .text), "Names."),
+    ConfigurationKey("accounts.*.name", .text, "A name.").needingRestart(because: "accounts are made at the start"),
 ])
 
 private func resolved(_ yaml: String, secret: String = "s") throws -> ResolvedConfiguration {
@@ -29,11 +30,11 @@ private func changes(_ old: String, _ new: String) throws -> [ConfigurationChang
         #expect(try changes("", "http: {port: 8080}").isEmpty)
     }
 
-    @Test func `a key that reloads has no obstacle, every other one has`() throws {
+    @Test func `a key that reloads has no obstacle, every other one has its reason`() throws {
         let found = try changes("http: {port: 1}", "http: {port: 2, limits: {body: 1KiB}}")
         #expect(found.map(\.key) == ["http.limits.body", "http.port"])
         #expect(found[0].obstacle == nil && found[0].old == "8MiB" && found[0].new == "1KiB")
-        #expect(found[1].obstacle == "this key needs a restart")
+        #expect(found[1].obstacle == "needs a restart: the address is bound at the start")
         #expect(found[1].location == .file("test.yaml", line: 1, column: 14))
     }
 

@@ -32,6 +32,24 @@ private func resolve(
         #expect(resolved["http.cors.origins"] == nil)
     }
 
+    @Test func `a secret's file is looked for beside the configuration, and named in full`() throws {
+        let reference = ConfigurationReference([ConfigurationKey("secret", .secret(allowsPlain: false), "A secret.")])
+        func resolve(_ path: String) throws -> Result<ResolvedConfiguration, ConfigurationErrors> {
+            ResolvedConfiguration.resolve(
+                try YAMLDocument.read("secret: {file: \(path)}", file: "/etc/portico.yaml"), reference: reference,
+                environment: [:], overrides: [],
+                secrets: SecretSource(environment: [:], directory: "/etc") { path throws(NoFile) in
+                    guard path == "/etc/one" else { throw NoFile() }
+                    return "kept"
+                })
+        }
+        for path in ["one", "/etc/one"] { #expect(try resolve(path).get()["secret"]?.secret?.reveal() == "kept") }
+        let errors = #expect(throws: ConfigurationErrors.self) { try resolve("two").get() }
+        #expect(errors?.description.contains("The file /etc/two cannot be read") == true)
+    }
+
+    private struct NoFile: Error {}
+
     @Test func `a default that is not of its kind is an error with the key's name`() throws {
         let wrong = ConfigurationReference([
             ConfigurationKey("adapters.notes.limit", .integer(1...10), default: "many", "Of a plugin."),

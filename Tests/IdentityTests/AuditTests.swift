@@ -28,6 +28,25 @@ import Testing
         #expect(earlier.map(\.kind) == ["account.added", "signingKey.rotated"])
     }
 
+    @Test func `entries are found by kind, person and time, page by page`() async throws {
+        let fixture = try await busyHouse()
+        let administration = fixture.identity.administration
+        func found(_ selection: AuditSelection, before: Int64? = nil, limit: Int = 100) async throws -> [Int64] {
+            try await administration.auditEntries(of: selection, before: before, limit: limit).map(\.number)
+        }
+        let accepted = AuditSelection(kind: "signIn.accepted")
+        let all = try await found(accepted)
+        #expect(all.count == 4)
+        let first = try await found(accepted, limit: 3)
+        #expect(try await first + found(accepted, before: first.last, limit: 3) == all)
+        let alice = try await administration.auditEntries(of: AuditSelection(people: [fixture.alice.id.text]))
+        #expect(alice.contains { $0.kind == "signIn.refused" } && alice.contains { $0.kind == "signIn.ended" })
+        #expect(try await found(AuditSelection(people: ["nobody"])) == [])
+        let start = WireDate(secondsSince1970: 1_800_000_000)
+        #expect(try await found(AuditSelection(since: start)).count == 11)
+        #expect(try await found(AuditSelection(until: start)) == [])
+    }
+
     @Test func `an untouched log is intact`() async throws {
         let fixture = try await busyHouse()
         guard case .intact(let head) = try await verdict(fixture) else {

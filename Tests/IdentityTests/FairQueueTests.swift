@@ -1,46 +1,35 @@
 import AdapterKit
+import Admission
+import AdmissionTesting
 import Identity
 import Synchronization
 import Testing
 
-/// The state machine alone, with times as numbers.
+/// The policy alone, with times as numbers.
 @Suite struct FairQueueTests {
-    /// Runs a queue of one slot, in which everything takes 100 ms, and remembers what came of each request.
+    /// Runs a queue of one slot, in which everything takes 100 ms.
     private struct Run {
-        var queue: FairQueue
-        var now = Duration.zero
-        var running: [UInt64] = []
-        var servedOrder: [UInt64] = []
-        var refused: Set<UInt64> = []
-        var lastID: UInt64 = 0
+        let steps: SteppedPolicy<FairQueue>
+        var running: [UInt64] { servedOrder.filter { !finished.contains($0) } }
+        var servedOrder: [UInt64] { steps.admitted }
+        var refused: Set<UInt64> { Set(steps.refused.keys) }
+        private var finished: Set<UInt64> = []
 
         init(slots: Int = 1, waiting: Int = 128, longestWait: Duration = .seconds(3600)) {
-            queue = FairQueue(.init(slots: slots, waiting: waiting, longestWait: longestWait))
+            steps = SteppedPolicy(FairQueue(.init(slots: slots, waiting: waiting, longestWait: longestWait)))
         }
 
-        @discardableResult mutating func arrive(_ address: String, _ name: String) -> UInt64 {
-            lastID += 1
-            take(queue.arrive(lastID, PasswordShare(address: ClientAddress(address), name: name), now: now))
-            return lastID
+        @discardableResult func arrive(_ address: String, _ name: String) -> UInt64 {
+            steps.enter(PasswordShare(address: ClientAddress(address), name: name))
+            for refusal in steps.refused.values { #expect((1...60).contains(refusal.retryAfter ?? 0)) }
+            return steps.last
         }
 
         mutating func finishOne() {
-            guard !running.isEmpty else { return }
-            now += .milliseconds(100)
-            take(queue.finish(running.removeFirst(), now: now))
-        }
-
-        private mutating func take(_ actions: [FairQueue.Action]) {
-            for action in actions {
-                switch action {
-                case .run(let id):
-                    running.append(id)
-                    servedOrder.append(id)
-                case .refuse(let id, let seconds):
-                    #expect((1...60).contains(seconds))
-                    refused.insert(id)
-                }
-            }
+            guard let first = running.first else { return }
+            steps.now += .milliseconds(100)
+            finished.insert(first)
+            steps.leave(first)
         }
 
         /// How many were served until this one was, it included; nil where it never is.
@@ -100,61 +89,38 @@ import Testing
         #expect(services <= 2)
     }
 
-    @Test func `who has waited too long is refused before it is hashed`() {
-        var run = Run(longestWait: .seconds(1))
-        run.arrive("10.0.0.1", "a")
-        let late = run.arrive("10.0.0.2", "b")
-        run.now += .seconds(2)
-        run.finishOne()
-        #expect(run.refused == [late])
-        #expect(run.running.isEmpty)
-    }
-
     @Test func `who has gone is not served`() {
         var run = Run()
         run.arrive("10.0.0.1", "a")
         let gone = run.arrive("10.0.0.2", "b")
-        let (first, second) = (run.queue.leave(gone), run.queue.leave(gone))
-        #expect(first && !second)
+        run.steps.abandon(gone)
+        #expect(run.steps.policy.counts == AdmissionCounts(running: 1, waiting: 0))
         run.finishOne()
         #expect(!run.servedOrder.contains(gone))
-        #expect(run.queue.runningCount == 0)
+        #expect(run.steps.policy.counts.running == 0)
     }
 
-    /// Generated: whoever comes, and however often, a request that waits is served within four turns for each that waits,
-    /// and nothing is lost or runs twice.
-    @Test(arguments: 0..<30) func `no share starves`(seed: Int) {
-        var random = SeededRandom(seed: UInt64(seed))
-        let slots = Int.random(in: 1...3, using: &random)
-        var run = Run(slots: slots, waiting: Int.random(in: 4...48, using: &random))
-        let addresses = Int.random(in: 1...60, using: &random)
-        let names = Int.random(in: 1...60, using: &random)
-        let freshPerTen = Int.random(in: 0...10, using: &random)
-        var arrivedAt: [UInt64: Int] = [:]
-        for step in 0..<500 {
-            for _ in 0..<Int.random(in: 0...3, using: &random) {
-                let isFresh = Int.random(in: 0..<10, using: &random) < freshPerTen
-                let number = isFresh ? 1000 + step : Int.random(in: 0..<addresses, using: &random)
-                let name = isFresh ? "fresh\(step)" : "n\(Int.random(in: 0..<names, using: &random))"
-                let id = run.arrive("10.\(number / 62_500).\(number / 250 % 250).\(number % 250)", name)
-                arrivedAt[id] = run.servedOrder.count
-            }
-            if Int.random(in: 0..<20, using: &random) == 0, let id = arrivedAt.keys.min(), run.queue.leave(id) {
-                arrivedAt[id] = nil
-            }
-            run.finishOne()
-            #expect(run.queue.runningCount <= slots && run.queue.waitingCount <= run.queue.limits.waiting)
-            #expect(run.queue.rememberedCount <= 1024)
+    /// Whoever comes, and however often, a request that waits is served within four turns for each that waits.
+    @Test func `no share starves, and the queue keeps its promises`() {
+        var slots = 1
+        var (waiting, fresh) = (0, 0)
+        var scenario = AdmissionScenario(patience: 4 * (16 + 1)) { random in
+            slots = Int.random(in: 1...3, using: &random)
+            waiting = Int.random(in: 4...16, using: &random)
+            return FairQueue(.init(slots: slots, waiting: waiting, longestWait: .milliseconds(400)))
+        } request: { random in
+            fresh += 1
+            let isFresh = Int.random(in: 0..<10, using: &random) < 3
+            let number = Int.random(in: 0..<6, using: &random)
+            return PasswordShare(
+                address: ClientAddress("10.0.\(isFresh ? fresh / 250 % 250 : 0).\(isFresh ? fresh % 250 : number)"),
+                name: isFresh ? "fresh\(fresh)" : "n\(Int.random(in: 0..<4, using: &random))")
         }
-        let served = Set(run.servedOrder)
-        #expect(served.count == run.servedOrder.count && served.isDisjoint(with: run.refused))
-        for (id, arrived) in arrivedAt where !run.refused.contains(id) && !served.contains(id) {
-            // As long as it waits, fewer than this were served before it.
-            #expect(run.servedOrder.count - arrived <= 4 * (run.queue.limits.waiting + 1), "request \(id)")
-        }
-        for (place, id) in run.servedOrder.enumerated() {
-            #expect(place - (arrivedAt[id] ?? place) <= 4 * (run.queue.limits.waiting + 1), "request \(id)")
-        }
+        scenario.mostWaiting = 16
+        scenario.broken = { running, policy in running.count > policy.limits.slots ? "\(running.count) run" : nil }
+        scenario.mayGo = { _, running, policy in running.count < policy.limits.slots }
+        scenario.memory = ["lastServed"]
+        #expect(scenario.firstViolation(seeds: Seeds.taken()) == nil)
     }
 }
 
@@ -198,6 +164,26 @@ import Testing
             return await group.reduce(into: [ErrorCode?]()) { $0.append($1) }
         }
         #expect(codes.allSatisfy { $0 == nil })
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `who has waited too long is refused though nothing else happens`() async throws
+    {
+        let turns = FairScheduler(.init(slots: 1, waiting: 10, longestWait: .milliseconds(300)))
+        let (stream, release) = AsyncStream.makeStream(of: Never.self)
+        let began = AsyncStream.makeStream(of: Void.self)
+        let first = Task {
+            try await turns.run(for: PasswordShare(address: IdentityFixture.home, name: "alice")) {
+                began.continuation.yield()
+                for await _ in stream {}
+            }
+        }
+        for await _ in began.stream { break }
+        let refused = await code {
+            try await turns.run(for: PasswordShare(address: IdentityFixture.home, name: "bob")) {}
+        }
+        #expect(refused == .overloaded)
+        release.finish()
+        try await first.value
     }
 
     @Test func `who has gone leaves the queue before a hash is made`() async throws {

@@ -74,7 +74,7 @@ import Testing
 
 @Suite struct HashingThreadsTests {
     @Test func `never more run at once than there are threads, and all of them run`() async throws {
-        let threads = HashingThreadPool(threads: 2, limit: 200)
+        let threads = HashingThreadPool(threads: 2)
         let gauge = Gauge()
         let results = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<200 {
@@ -101,27 +101,8 @@ import Testing
         var most: Int { state.withLock { $0.most } }
     }
 
-    @Test func `one more than may wait is refused`() async throws {
-        let threads = HashingThreadPool(threads: 0, limit: 2)
-        let waiting = [Task { try await threads.run { 1 } }, Task { try await threads.run { 2 } }]
-        while !Task.isCancelled, threads.waiting < 2 { await Task.yield() }
-        #expect(await code { _ = try await threads.run { 3 } } == .overloaded)
-        for task in waiting { task.cancel() }
-        for task in waiting { await #expect(throws: CancellationError.self) { try await task.value } }
-        #expect(threads.waiting == 0)
-    }
-
-    @Test func `who is cancelled before asking does not wait`() async throws {
-        let threads = HashingThreadPool(threads: 0, limit: 2)
-        let task = Task {
-            withUnsafeCurrentTask { $0?.cancel() }
-            return try await threads.run { 1 }
-        }
-        await #expect(throws: CancellationError.self) { try await task.value }
-    }
-
     @Test func `what the work throws reaches the caller`() async throws {
-        let threads = HashingThreadPool(threads: 1, limit: 2)
+        let threads = HashingThreadPool(threads: 1)
         #expect(await code { try await threads.run { throw PorticoError(.storeFull, "") } } == .storeFull)
     }
 }

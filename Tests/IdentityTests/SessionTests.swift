@@ -75,6 +75,26 @@ import Testing
         #expect(try await fixture.identity.authentication(sessionCookie: other.cookie) != nil)
     }
 
+    /// Devices to push to and sign-ins at the console name the version of the credentials that they came with.
+    @Test(arguments: [true, false])
+    func `a sign-out everywhere ends what goes on because of a sign-in, without any session too`(byOperator: Bool)
+        async throws
+    {
+        let fixture = try await IdentityFixture()
+        let (identity, alice) = (fixture.identity, fixture.alice.id)
+        let (proof, _) = try await identity.proveAccount("alice", IdentityFixture.password, from: .unknown)
+        let before = try #require(try await identity.accounts.account(named: "alice")).credentialVersion
+        if byOperator {
+            #expect(try await identity.administration.revokeSessions(of: alice, by: .system) == 0)
+        } else {
+            let signIn = try await fixture.signIn()
+            try await identity.signOutEverywhere(signIn.authentication)
+        }
+        #expect(try await identity.holder(of: proof) == nil)
+        let after = try #require(try await identity.accounts.account(named: "alice")).credentialVersion
+        #expect(after > before)
+    }
+
     @Test func `an operator's revocation ends one sign-in at once`() async throws {
         let fixture = try await IdentityFixture()
         let (first, second) = (try await fixture.signIn(), try await fixture.signIn())

@@ -105,34 +105,32 @@ import Testing
         #expect(asked.withLock { $0 } == [nil, nil, "1"])
     }
 
-    @Test func `a refresh that ends because another mirror takes its place is no failure`() async throws {
+    @Test func `rows of another system are as if they had never been fetched`() async throws {
         let fixture = try await MirrorFixture()
-        let began = AsyncStream<Void>.makeStream()
-        let log = Log { line in fixture.lines.withLock { $0.append(line) } }
-        let first = Mirror(
-            MirrorSource("people", of: "hr"), of: fixture.collection, stored: nil, in: fixture.store,
-            clock: fixture.clock, log: log
-        ) { _ in
-            began.continuation.yield()
-            try await Task.sleep(for: .seconds(600))
-            throw Unexpected()
+        func refresh(_ upstream: UpstreamName, _ stored: WireDictionary?) async throws -> (WireDictionary, String?) {
+            let asked = Mutex<String?>(nil)
+            let known = MirrorState(stored).of(upstream)
+            let refresh = MirrorRefresh(
+                collection: fixture.collection,
+                source: MirrorSource("people", of: upstream, reading: .increments),
+                beginReplacement: { try await fixture.store.beginReplacement(of: $0) },
+                read: { request in
+                    asked.withLock { $0 = request.since }
+                    return MirrorPage([["id": "a", "name": "A"]], cursor: "1")
+                }, clock: fixture.clock)
+            guard case .done(_, let state) = try await refresh.run(since: known) else { throw Unexpected() }
+            return (state.stored, asked.withLock { $0 })
         }
-        let second = Mirror(
-            MirrorSource("people", of: "hr"), of: fixture.collection, stored: nil, in: fixture.store,
-            clock: fixture.clock, log: log
-        ) { _ in MirrorPage([["id": "a", "name": "A"]]) }
-        async let outcome = first.refreshNow(by: .operator)
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await first.run() }
-            for await _ in began.stream { break }
-            #expect(first.status.word == "refreshing")
-            first.handOver(to: second)
-            group.cancelAll()
-        }
-        #expect(fixture.lines("mirror cannot be refreshed") == 0)
-        async let _: Void = second.run()
-        guard case .done = await outcome else { throw Unexpected() }
-        #expect(fixture.lines("mirror refreshed") == 1)
+        let (first, before) = try await refresh("hr", nil)
+        let (again, since) = try await refresh("hr", first)
+        let (other, sinceOther) = try await refresh("people", again)
+        #expect(before == nil && since == "1" && sinceOther == nil)
+        #expect(MirrorState(other).upstream == "people")
+        let mirror = Mirror(
+            MirrorSource("people", of: "third"), of: fixture.collection, stored: other, in: fixture.store,
+            clock: fixture.clock, log: .discarding
+        ) { _ in throw Unexpected() }
+        #expect(!mirror.hasRows && mirror.status.word == "never")
     }
 
     @Test func `a refresh that ends with the gateway leaves the mirror as it was`() async throws {
@@ -152,7 +150,7 @@ import Testing
             for await _ in began.stream { break }
             group.cancelAll()
         }
-        #expect(await outcome == .failed(.adapterUnavailable, detail: "the gateway stops"))
+        #expect(await outcome == .failed(.adapterUnavailable, detail: "the gateway stops") && mirror.isStopped)
         #expect(mirror.status.word == "never" && mirror.status.machine.failures == 0)
         #expect(fixture.lines("mirror cannot be refreshed") == 0)
     }

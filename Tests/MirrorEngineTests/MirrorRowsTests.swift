@@ -33,6 +33,14 @@ import Testing
         #expect(rows.drifts == [FieldDrift("age", .changedType)])
         #expect(rows.refused == 0)
         #expect(rows.misfits.rows == ["a": ["age"]])
+        #expect(rows.misfits.rules == ["age": "age must be an integer. It was a text."])
+        #expect(rows.misfits.stored["rules"]?["age"]?.stringValue?.hasSuffix("It was a text.") == true)
+    }
+
+    @Test func `an adapter's own reason is told where it could not read a value`() throws {
+        var rows = try rows()
+        _ = rows.read([["id": "a", "name": "A", "age": MirrorPage.unreadable(because: "age has at most 3 digits.")]])
+        #expect(rows.misfits.rules == ["age": "age has at most 3 digits."])
     }
 
     @Test func `a required field whose value does not fit refuses the row, and its record stays as it is`() throws {

@@ -2,6 +2,8 @@ import AdapterKit
 import Foundation
 import Testing
 
+@testable import ODataAdapter
+
 /// Batches in JSON and in multipart bodies.
 @Suite struct ODataBatchTests {
     private func batch(
@@ -206,6 +208,29 @@ import Testing
         let none = try await service.send(
             "POST", "$batch", body: Array("--b--".utf8), headers: ["Content-Type": "multipart/mixed"])
         #expect(none.status == 400)
+    }
+
+    @Test(arguments: StoreKind.allCases, [ReferenceService.version4, ReferenceService.version2])
+    func `a batch has no batches in it, however they are addressed`(kind: StoreKind, root: String) async throws {
+        let service = try await ReferenceService(kind)
+        let inner = part("GET Categories HTTP/1.1\r\n\r\n", "z") + "--z--"
+        for address in ["$batch", "%24batch", "%24%62atch", "$batch?a=b", root + "$batch", "\(root)%24batch"] {
+            let nested = "POST \(address) HTTP/1.1\r\nContent-Type: multipart/mixed; boundary=z\r\n\r\n\(inner)"
+            for body in [part(nested) + "--b--", changeSet([nested])] {
+                let answer = try await multipart(service, body, root: root)
+                #expect(
+                    answer.text.contains("HTTP/1.1 400") && !answer.text.contains("HTTP/1.1 20"), "\(address) \(answer)"
+                )
+            }
+        }
+    }
+
+    @Test func `what is below a root is found where the root came with escapes`() {
+        for root in ["/odata/v4/reference", "/odata/v4/%72eference", "/%6F%64ata/v4/reference"] {
+            #expect(RootedTarget.relative("\(root)/Products?$top=1", below: "/odata/v4/reference") == "Products?$top=1")
+            #expect(RootedTarget.relative("\(root)?$format=json", below: "/odata/v4/reference") == "?$format=json")
+            #expect(RootedTarget.relative(root, below: "/odata/v4/reference").isEmpty)
+        }
     }
 
     @Test(arguments: StoreKind.allCases)

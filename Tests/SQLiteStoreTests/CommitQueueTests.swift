@@ -1,68 +1,114 @@
 import AdapterKit
+import Admission
+import AdmissionTesting
 import SQLiteStore
 import Testing
 
 @Suite struct CommitQueueTests {
-    private var queue = CommitQueue<Int>(limits: CommitQueueLimits(transactions: 6, steps: 20, stepsPerCommit: 4))
+    private let queue = SteppedPolicy(
+        CommitQueue(limits: CommitQueueLimits(transactions: 6, steps: 20, stepsPerCommit: 4)))
     private let alice = CallerIdentity.account("alice")
     private let bob = CallerIdentity.account("bob")
 
-    @Test mutating func `the first to come begins, the others are queued`() {
-        #expect(queue.admit(1, steps: 1, for: alice) == .begin)
-        #expect(queue.admit(2, steps: 1, for: alice) == .queued)
-        #expect(queue.next() == [1, 2])
-        #expect(queue.admit(3, steps: 1, for: alice) == .queued)
-        #expect(queue.next() == [3])
-        #expect(queue.next() == [])
-        #expect(queue.admit(4, steps: 1, for: alice) == .begin)
+    @discardableResult
+    private func enter(
+        _ caller: CallerIdentity, _ steps: Int = 1, times: Int = 1, in other: SteppedPolicy<CommitQueue>? = nil
+    ) -> [SteppedPolicy<CommitQueue>.Entry] {
+        (0..<times).map { _ in (other ?? queue).enter(CommitQueue.Request(steps: steps, caller: caller)) }
     }
 
-    @Test mutating func `one commit takes no more changes than its limit, but always one transaction`() {
-        for job in 1...3 { _ = queue.admit(job, steps: 2, for: alice) }
-        #expect(queue.next() == [1, 2])
-        #expect(queue.next() == [3])
-        _ = queue.admit(4, steps: 9, for: alice)
-        #expect(queue.next() == [4])
+    private func begins() -> Bool { queue.policy.begins() }
+
+    private func commit() -> [AdmissionTicket] {
+        queue.policy.beginBatch()
+        let batch = queue.decide()
+        queue.policy.endBatch()
+        for ticket in batch { queue.leave(ticket) }
+        return batch
     }
 
-    @Test mutating func `a transaction that finds the queue full is refused`() {
-        for job in 1...3 { _ = queue.admit(job, steps: 1, for: alice) }
-        #expect(queue.admit(4, steps: 1, for: alice) == .full)
-        _ = queue.next()
-        #expect(queue.admit(4, steps: 1, for: alice) == .queued)
-        #expect(queue.admit(5, steps: 10, for: alice) == .full)
-        #expect(queue.admit(6, steps: 30, for: bob) == .full)
+    @Test func `the first to come begins, the others are queued`() {
+        enter(alice, times: 2)
+        #expect(begins())
+        #expect(!begins())
+        #expect(commit() == [1, 2])
+        enter(alice)
+        #expect(!begins())
+        #expect(commit() == [3])
+        #expect(commit() == [])
+        #expect(begins())
     }
 
-    @Test mutating func `callers take turns, and the transactions of one keep their order`() {
-        for job in 1...3 { _ = queue.admit(job, steps: 1, for: alice) }
-        for job in 11...12 { _ = queue.admit(job, steps: 1, for: bob) }
-        #expect(queue.next() == [1, 11, 2, 12])
-        #expect(queue.admit(13, steps: 1, for: bob) == .queued)
-        #expect(queue.next() == [3, 13])
-        #expect(queue.count == 0)
+    @Test func `one commit takes no more changes than its limit, but always one transaction`() {
+        enter(alice, 2, times: 3)
+        #expect(commit() == [1, 2])
+        #expect(commit() == [3])
+        enter(alice, 9)
+        #expect(commit() == [4])
     }
 
-    @Test mutating func `one caller takes half of the queue, and another the rest`() {
-        for job in 1...3 { _ = queue.admit(job, steps: 1, for: alice) }
-        #expect(queue.admit(4, steps: 1, for: alice) == .full)
-        for job in 11...13 { #expect(queue.admit(job, steps: 1, for: bob) == .queued) }
-        #expect(queue.admit(21, steps: 1, for: .system) == .full)
-        var large = CommitQueue<Int>(limits: CommitQueueLimits(transactions: 6, steps: 20, stepsPerCommit: 4))
-        #expect(large.admit(1, steps: 9, for: alice) == .begin)
-        #expect(large.admit(2, steps: 9, for: alice) == .full)
-        #expect(large.admit(3, steps: 9, for: bob) == .queued)
+    @Test func `a transaction that finds the queue full is refused`() {
+        #expect(enter(alice, times: 4) == [.waits, .waits, .waits, .refused])
+        _ = commit()
+        #expect(enter(alice) == [.waits])
+        #expect(enter(alice, 10) == [.refused])
+        #expect(enter(bob, 30) == [.refused])
     }
 
-    @Test mutating func `a transaction beyond every limit is taken where nothing waits`() {
-        #expect(queue.admit(1, steps: 1000, for: alice) == .begin)
-        #expect(queue.next() == [1])
+    @Test func `callers take turns, and the transactions of one keep their order`() {
+        enter(alice, times: 3)
+        enter(bob, times: 2)
+        #expect(commit() == [1, 4, 2, 5])
+        enter(bob)
+        #expect(commit() == [3, 6])
+        #expect(queue.policy.counts.waiting == 0)
     }
 
-    @Test mutating func `a closed queue takes nothing, and gives what it has`() {
-        _ = queue.admit(1, steps: 1, for: alice)
-        queue.close()
-        #expect(queue.admit(2, steps: 1, for: alice) == .closed)
-        #expect(queue.next() == [1])
+    @Test func `one caller takes half of the queue, and another the rest`() {
+        #expect(enter(alice, times: 4) == [.waits, .waits, .waits, .refused])
+        #expect(enter(bob, times: 3) == [.waits, .waits, .waits])
+        #expect(enter(.system) == [.refused])
+        let large = SteppedPolicy(
+            CommitQueue(limits: CommitQueueLimits(transactions: 6, steps: 20, stepsPerCommit: 4)))
+        #expect(enter(alice, 9, times: 2, in: large) == [.waits, .refused])
+        #expect(enter(bob, 9, in: large) == [.waits])
+    }
+
+    @Test func `a transaction beyond every limit is taken where nothing waits`() {
+        #expect(enter(alice, 1_000) == [.waits])
+        #expect(commit() == [1])
+    }
+
+    @Test func `a closed queue takes nothing, and gives what it has`() throws {
+        var machine = AdmissionMachine<CommitQueue, Int>(queue.policy, late: CancellationError())
+        let request = CommitQueue.Request(steps: 1, caller: alice)
+        let ticket = try machine.arrive(request, at: .now).ticket
+        let outcome = machine.wait(for: ticket, 7, until: nil, at: .now)
+        #expect(outcome == nil)
+        machine.closeEntrance(PorticoError(.storeUnavailable, "Closed."))
+        let late = Result { () throws(PorticoError) in try machine.arrive(request, at: .now) }
+        #expect((try? late.get()) == nil)
+        machine.policy.beginBatch()
+        machine.decide(at: .now)
+        let woken = machine.takeWakeUps().map(\.waiter)
+        #expect(woken == [7])
+    }
+
+    @Test func `whatever comes and is committed, the queue keeps its promises`() {
+        let limits = CommitQueueLimits(transactions: 10, steps: 40, stepsPerCommit: 6)
+        var scenario = AdmissionScenario(patience: 40) { _ in
+            CommitQueue(limits: limits)
+        } request: { random in
+            CommitQueue.Request(
+                steps: Int.random(in: 1...5, using: &random),
+                caller: .account("\(Int.random(in: 0..<3, using: &random))"))
+        }
+        scenario.mostWaiting = limits.transactions
+        scenario.poke = { policy, _, _ in if policy.counts.running == 0 { policy.beginBatch() } }
+        scenario.settle = { $0.endBatch() }
+        scenario.broken = { running, _ in
+            running.map(\.request.steps).reduce(0, +) > limits.stepsPerCommit ? "a commit is too large" : nil
+        }
+        #expect(scenario.firstViolation(seeds: Seeds.taken()) == nil)
     }
 }

@@ -49,7 +49,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a pattern is given up with its read`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a pattern is given up with its read`() async throws {
         let (store, records) = try await opened()
         let text = String(repeating: "a", count: 1 << 18)
         let read = Task {
@@ -58,10 +58,7 @@ import Testing
         }
         try await Task.sleep(for: .milliseconds(500))
         read.cancel()
-        let clock = ContinuousClock()
-        let since = clock.now
         await #expect(throws: CancellationError.self) { try await read.value }
-        #expect(clock.now - since < .seconds(60))
         await store.close()
     }
 

@@ -186,10 +186,10 @@ import Testing
     }
 }
 
-/// Where two wait for each other, for so long.
+/// A meeting of two, each of whom waits for the other.
 private final class Meeting: Sendable {
     private let present = Atomic(0)
-    private let seconds = 20
+    private let seconds = 300
 
     var isComplete: Bool { present.load(ordering: .sequentiallyConsistent) == 2 }
 

@@ -9,6 +9,7 @@ import WireFormats
         var settings = SystemOfRecord.Settings()
         (settings.employees, settings.users, settings.verses, settings.run) = (employees, 5, 3, "r1")
         settings.honoursKeys = honoursKeys
+        settings.students = 5
         return SystemOfRecord(settings)
     }
 
@@ -194,6 +195,7 @@ import WireFormats
                 case .employees: system.employees.count
                 case .users: system.users.count
                 case .sonnets: system.verses.count
+                case .students: (try? system.admissions.rows().count()) ?? 0
                 }
             }
             let before = count(system)

@@ -32,6 +32,18 @@ import Testing
         #expect(ring.lines(after: .max).isEmpty)
     }
 
+    @Test(arguments: [0, 50, 100, 400]) func `the newest lines that have room stay where that changes`(capacity: Int) {
+        var ring = LogRing(capacity: 200)
+        for number in 1...100 { ring.append(bytes(number, 6)) }
+        let before = ring.lines(after: 0)
+        ring.resize(to: capacity)
+        let after = ring.lines(after: 0)
+        #expect(ring.last == 100 && after == before.suffix(after.count))
+        #expect(after.isEmpty == (capacity == 0) && (capacity < 200 || after == before))
+        ring.append(bytes(101, 6))
+        #expect(ring.lines(after: 100).map(\.number) == (capacity == 0 ? [] : [101]))
+    }
+
     @Test(arguments: [-1, 0, 3]) func `a line that is too long is counted and not kept`(capacity: Int) {
         var ring = LogRing(capacity: capacity)
         ring.append(bytes(1, 10))

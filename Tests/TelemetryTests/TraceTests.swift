@@ -136,10 +136,12 @@ import WireFormats
         }
         #expect(timeline.totals(at: .now).map { "\($0.step) \($0.count)" } == ["adapter 1", "read 1", "upstream 1"])
         let sent = Mutex<[WireValue]>([])
-        let exporter = OTLPExporter(queue, version: "1", interval: .seconds(1), log: .discarding) { body in
-            let value = try JSONFormat().read(body)
-            sent.withLock { $0.append(value) }
-        }
+        let exporter = OTLPExporter(queue, version: "1", log: .discarding)
+        exporter.use(
+            OTLPExporter.Destination(interval: .seconds(1)) { body in
+                let value = try JSONFormat().read(body)
+                sent.withLock { $0.append(value) }
+            })
         await exporter.flush()
         let spans = try #require(
             sent.withLock { $0.first?["resourceSpans"]?.arrayValue?.first?["scopeSpans"]?.arrayValue?.first?["spans"] }?
@@ -169,10 +171,45 @@ import WireFormats
     @Test func `spans that the collector does not take are counted and given up`() async {
         let tracer = tracer(1)
         tracer.startSpan("span", context: .topLevel).end()
-        let exporter = OTLPExporter(queue, version: "1", interval: .seconds(1), log: .discarding) { _ in
-            throw CancellationError()
-        }
+        let exporter = OTLPExporter(queue, version: "1", log: .discarding)
+        exporter.use(OTLPExporter.Destination(interval: .seconds(1)) { _ in throw CancellationError() })
         await exporter.flush()
         #expect(queue.figures.failed == 1 && queue.figures.waiting == 0)
+    }
+
+    @Test func `spans go to another destination at once, and what waits when exporting ends goes to the last one`()
+        async throws
+    {
+        let (tracer, exporter) = (tracer(1), OTLPExporter(queue, version: "1", log: .discarding))
+        let (taken, taker) = AsyncStream<String>.makeStream()
+        func destination(_ name: String, _ interval: Duration) -> OTLPExporter.Destination {
+            OTLPExporter.Destination(interval: interval) { _ in taker.yield(name) }
+        }
+        let running = Task { await exporter.run() }
+        defer { running.cancel() }
+        var sent = taken.makeAsyncIterator()
+        #expect(!exporter.isUsed)
+        tracer.startSpan("waits", context: .topLevel).end()
+        exporter.use(destination("one", .seconds(3_600)))
+        let first = await sent.next()
+        #expect(first == "one" && exporter.isUsed)
+        exporter.use(destination("other", .milliseconds(10)))
+        tracer.startSpan("next", context: .topLevel).end()
+        let next = await sent.next()
+        #expect(next == "other")
+        exporter.use(destination("other", .seconds(3_600)))
+        tracer.startSpan("last", context: .topLevel).end()
+        exporter.use(nil)
+        let last = await sent.next()
+        #expect(last == "other" && exporter.isUsed)
+    }
+
+    @Test func `a queue takes more spans once it may`() {
+        let (tracer, queue) = (tracer(1), queue)
+        for _ in 0..<5 { tracer.startSpan("span", context: .topLevel).end() }
+        #expect(queue.figures.waiting == 4 && queue.figures.dropped == 1)
+        queue.use(limit: 5)
+        for _ in 0..<2 { tracer.startSpan("span", context: .topLevel).end() }
+        #expect(queue.figures.waiting == 5 && queue.figures.dropped == 2)
     }
 }

@@ -15,9 +15,22 @@ import UpstreamStandIn
 
     @Test func `the server's own Retry-After is waited for, in seconds`() throws {
         for (text, expected) in [("7", Duration.seconds(7)), ("-1", .zero), ("soon", .zero), ("9999999999", .zero)] {
-            let (plan, budget) = try plan { $0.tries = 2 }
-            let answer = try answer(503, ["Retry-After": text])
-            #expect(pauses(plan, budget, jitter: 0, after: answer) == [expected])
+            for status in [429, 503] {
+                let (plan, budget) = try plan { $0.tries = 2 }
+                let answer = try answer(status, ["Retry-After": text])
+                #expect(pauses(plan, budget, jitter: 0, after: answer) == [expected])
+            }
+        }
+    }
+
+    @Test func `an answer is delivered whose Retry-After is longer than the whole call may take`() throws {
+        for status in [429, 503] {
+            var (plan, budget) = try plan { ($0.tries, $0.deadline) = (2, .seconds(10)) }
+            let answer = try answer(status, ["Retry-After": "10"])
+            guard case .deliver = plan.next(after: .answered(answer), &budget, jitter: 0) else {
+                Issue.record("\(status) is waited for")
+                return
+            }
         }
     }
 

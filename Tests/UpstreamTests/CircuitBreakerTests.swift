@@ -74,7 +74,14 @@ import UpstreamStandIn
         #expect(permit.flatMap { breaker.leave($0, .answered, now: at(2)) } == .closed)
         breaker = opened()
         let failing = breaker.enter(now: at(1), isOperatorTry: true)
-        #expect(failing.flatMap { breaker.leave($0, .failed, now: at(2)) } == .opened(rest: .seconds(20)))
+        #expect(failing.flatMap { breaker.leave($0, .failed, now: at(2)) } == nil)
+        // The rest goes on as it was, also after many of them, and the next try is as late as without them.
+        for second in 3..<9 {
+            let again = breaker.enter(now: at(second), isOperatorTry: true)
+            #expect(again.flatMap { breaker.leave($0, .failed, now: at(second)) } == nil)
+            #expect(breaker.enter(now: at(second)) == nil)
+        }
+        #expect(ask(&breaker, .failed, at: 10).event == .opened(rest: .seconds(20)))
     }
 
     @Test func `a cancelled try lets the next one try`() {

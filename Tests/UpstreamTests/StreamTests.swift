@@ -28,6 +28,21 @@ import UpstreamStandIn
         await server.stop()
     }
 
+    @Test(.timeLimit(.minutes(5))) func `a call that does not end delays the stop until a deadline`()
+        async throws
+    {
+        let server = try await StandIn { _ in .silence }
+        let upstream = HTTPUpstream(.loopback([server.address]), log: .discarding)
+        let request = UpstreamRequest(.get, try address(server.address))
+        let call = Task { try await upstream.send(request) }
+        while upstream.status.active < 1 { await Task.yield() }
+        let began = ContinuousClock.now
+        await upstream.stop(afterCallsUntil: began + .milliseconds(200))
+        #expect(ContinuousClock.now - began >= .milliseconds(200))
+        await #expect(throws: UpstreamFailure.self) { try await call.value }
+        await server.stop()
+    }
+
     @Test func `a body that nobody reads to its end gives its turn back`() async throws {
         let server = try await StandIn { _ in .endless }
         let upstream = HTTPUpstream(.loopback([server.address]), log: .discarding)

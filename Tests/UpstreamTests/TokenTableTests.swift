@@ -1,4 +1,6 @@
 import AdapterKit
+import Admission
+import AdmissionTesting
 import Testing
 
 @testable import Upstream
@@ -11,8 +13,7 @@ import Testing
         #expect(step(&table, .gateway, 1, at: 0) == "fetch")
         #expect(step(&table, .gateway, 2, at: 0) == "wait")
         #expect(step(&table, .gateway, 3, at: 0) == "wait")
-        let waiting = table.fetched(for: .gateway, .success(try issued("t1", 100)), now: start)
-        #expect(waiting == [2, 3])
+        #expect(fetched(&table, .gateway, .success(try issued("t1", 100))) == ["2 use t1", "3 use t1"])
         #expect(step(&table, .gateway, 4, at: 89) == "use t1")
         #expect(step(&table, .gateway, 5, at: 91) == "fetch")
     }
@@ -21,10 +22,9 @@ import Testing
         var table = TokenTable(limit: 10)
         #expect(step(&table, .gateway, 1, at: 0) == "fetch")
         #expect(step(&table, .gateway, 2, at: 0) == "wait")
-        #expect(table.fetched(for: .gateway, nil, now: start) == [2])
-        #expect(step(&table, .gateway, 2, at: 0) == "fetch")
+        #expect(fetched(&table, .gateway, nil) == ["2 fetch"])
         let refused = UpstreamFailure(.credentialsRefused, of: "hr")
-        #expect(table.fetched(for: .gateway, .failure(refused), now: start).isEmpty)
+        #expect(fetched(&table, .gateway, .failure(refused)) == [])
         #expect(step(&table, .gateway, 3, at: 0.5) == "fail credentialsRefused")
         #expect(step(&table, .gateway, 4, at: 1.5) == "fetch")
     }
@@ -32,7 +32,7 @@ import Testing
     @Test func `a token that is refused is fetched anew, a newer one stays`() throws {
         var table = TokenTable(limit: 10)
         #expect(step(&table, .gateway, 1, at: 0) == "fetch")
-        _ = table.fetched(for: .gateway, .success(try issued("new", 100)), now: start)
+        _ = fetched(&table, .gateway, .success(try issued("new", 100)))
         table.invalidate(Secret("old"), of: .gateway)
         #expect(step(&table, .gateway, 2, at: 0) == "use new")
         table.invalidate(Secret("new"), of: .gateway)
@@ -43,7 +43,7 @@ import Testing
         var table = TokenTable(limit: 3)
         for (index, name) in ["a", "b", "c", "d", "e"].enumerated() {
             #expect(step(&table, owner(name), 1, at: 0) == "fetch")
-            _ = table.fetched(for: owner(name), .success(try issued(name, Double(100 + index))), now: start)
+            _ = fetched(&table, owner(name), .success(try issued(name, Double(100 + index))))
             #expect(table.count <= 3)
         }
         #expect(step(&table, owner("e"), 2, at: 0) == "use e")
@@ -57,7 +57,7 @@ import Testing
         ]
         for (index, owner) in owners.enumerated() {
             #expect(step(&table, owner, 1, at: 0) == "fetch")
-            _ = table.fetched(for: owner, .success(try issued("t\(index)", 600)), now: start)
+            _ = fetched(&table, owner, .success(try issued("t\(index)", 600)))
         }
         #expect(owners.map { step(&table, $0, 2, at: 1) } == ["use t0", "use t1", "use t2", "use t3"])
         table.forget("ann")
@@ -70,9 +70,8 @@ import Testing
         #expect(step(&table, ann, 1, at: 0) == "fetch")
         table.forget("ann")
         #expect(step(&table, ann, 2, at: 0) == "wait")
-        #expect(table.fetched(for: ann, .success(try issued("old", 600)), now: start) == [2])
-        #expect(step(&table, ann, 2, at: 0) == "fetch")
-        _ = table.fetched(for: ann, .success(try issued("new", 600)), now: start)
+        #expect(fetched(&table, ann, .success(try issued("old", 600))) == ["2 fetch"])
+        _ = fetched(&table, ann, .success(try issued("new", 600)))
         #expect(step(&table, ann, 3, at: 0) == "use new")
     }
 
@@ -104,11 +103,52 @@ import Testing
     }
 
     private func step(_ table: inout TokenTable, _ owner: TokenOwner, _ ticket: UInt64, at seconds: Double) -> String {
-        switch table.next(for: owner, ticket, now: start + .seconds(seconds)) {
+        switch table.arrive(owner, as: ticket, at: start + .seconds(seconds)) {
+        case .admitted(let grant): text(grant)
+        case .waits, .undecided: "wait"
+        case .refused(let failure): "fail \(failure.kind.rawValue)"
+        }
+    }
+
+    /// What those get who waited for it.
+    private func fetched(
+        _ table: inout TokenTable, _ owner: TokenOwner, _ result: Result<IssuedToken, UpstreamFailure>?
+    ) -> [String] {
+        table.leave(owner, as: 1, result, at: start)
+        var decided: [String] = []
+        while let decision = table.next(at: start) {
+            switch decision {
+            case .admit(let ticket, let grant): decided.append("\(ticket) \(text(grant))")
+            case .refuse(let ticket, let failure): decided.append("\(ticket) fail \(failure.kind.rawValue)")
+            }
+        }
+        return decided
+    }
+
+    private func text(_ grant: TokenTable.Grant) -> String {
+        switch grant {
         case .use(let token): "use \(token.reveal())"
         case .fetch: "fetch"
-        case .wait: "wait"
-        case .fail(let failure): "fail \(failure.kind.rawValue)"
         }
+    }
+
+    @Test func `whoever asks and whatever becomes of the fetches, the table keeps its promises`() throws {
+        let token = try issued("t", 600)
+        var scenario = AdmissionScenario(patience: 40) { _ in
+            TokenTable(limit: 3)
+        } request: { random in
+            TokenOwner(Principal(kind: .user, id: "\(Int.random(in: 0..<3, using: &random))", name: "n", roles: []))
+        } end: { _, random in
+            [.success(token), .failure(UpstreamFailure(.credentialsRefused, of: "hr")), nil].randomElement(
+                using: &random) ?? nil
+        }
+        scenario.isLeft = { if case .fetch = $0 { true } else { false } }
+        scenario.poke = { policy, _, random in policy.forget("\(Int.random(in: 0..<3, using: &random))") }
+        scenario.mayGo = { waiting, running, _ in !running.contains { $0.request == waiting.request } }
+        scenario.broken = { running, _ in
+            Set(running.map(\.request)).count < running.count ? "two fetch the same" : nil
+        }
+        scenario.memory = ["slots"]
+        #expect(scenario.firstViolation(seeds: Seeds.taken()) == nil)
     }
 }

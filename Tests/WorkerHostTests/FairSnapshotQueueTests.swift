@@ -1,4 +1,6 @@
 import AdapterKit
+import Admission
+import AdmissionTesting
 import Testing
 
 @testable import WorkerHost
@@ -6,67 +8,81 @@ import Testing
 @Suite struct FairSnapshotQueueTests {
     private let start = ContinuousClock.now
 
-    private func at(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
+    private func queue(permits: Int, _ adapters: AdapterName...) -> SteppedPolicy<FairSnapshotQueue> {
+        let queue = SteppedPolicy(FairSnapshotQueue(permits: permits))
+        queue.now = start
+        for adapter in adapters { queue.enter(adapter) }
+        return queue
+    }
 
-    private func opened(_ queue: inout FairSnapshotQueue, _ adapters: AdapterName...) -> [UInt64] {
-        adapters.map { queue.enter($0, at: at(0)).number }
+    private func revoked(_ queue: SteppedPolicy<FairSnapshotQueue>, at seconds: Double) -> Set<AdmissionTicket> {
+        queue.now = start.advanced(by: .seconds(seconds))
+        return Set(queue.policy.revoked(at: queue.now))
     }
 
     @Test func anAdapterHasItsShareAndNoMore() {
-        var queue = FairSnapshotQueue(permits: 4)
-        let admitted = (0..<5).map { _ in queue.enter("hog", at: at(0)).isAdmitted }
-        #expect(admitted == [true, true, true, false, false])
-        let other = queue.enter("other", at: at(0))
-        #expect(other.isAdmitted)
+        let queue = queue(permits: 4)
+        #expect((0..<5).map { _ in queue.enter("hog") } == [.admitted, .admitted, .admitted, .waits, .waits])
+        #expect(queue.enter("other") == .admitted)
         // Nobody else waits: it keeps them.
-        #expect(queue.ended(at: at(60)) == [])
+        #expect(revoked(queue, at: 60) == [])
     }
 
     @Test func anAdapterThatWaitsTakesFromTheOneWithTheMostAfterASecond() {
-        var queue = FairSnapshotQueue(permits: 4)
-        let numbers = opened(&queue, "hog", "hog", "hog", "other")
-        let third = queue.enter("third", at: at(0.5))
-        #expect(!third.isAdmitted)
-        #expect(queue.ended(at: at(0.9)) == [])
-        #expect(queue.ended(at: at(1)) == [numbers[0]])
+        let queue = queue(permits: 4, "hog", "hog", "hog", "other")
+        #expect(queue.enter("third") == .waits)
+        #expect(revoked(queue, at: 0.9) == [])
+        #expect(revoked(queue, at: 1) == [1])
         // It is named until it leaves, and no second one for the same.
-        #expect(queue.ended(at: at(1.1)) == [numbers[0]])
-        #expect(queue.release(numbers[0], at: at(1.2)) == [third.number])
-        #expect(!queue.hasWaiters)
+        #expect(revoked(queue, at: 1.1) == [1])
+        #expect(queue.policy.nextRevocation(after: start) != nil)
+        #expect(queue.leave(1) == [5])
+        #expect(queue.policy.nextRevocation(after: start) == nil)
     }
 
     @Test func permitsAreTakenUntilTheyAreEvenAndTheOnlyOneAfterTen() {
-        var queue = FairSnapshotQueue(permits: 4)
-        let numbers = opened(&queue, "hog", "hog", "hog", "other", "other", "other")
-        #expect(queue.ended(at: at(5)) == [numbers[0]])
-        #expect(queue.release(numbers[0], at: at(5)) == [numbers[4]])
-        #expect(queue.ended(at: at(9)) == [])
+        let queue = queue(permits: 4, "hog", "hog", "hog", "other", "other", "other")
+        #expect(revoked(queue, at: 5) == [1])
+        #expect(queue.leave(1) == [5])
+        #expect(revoked(queue, at: 9) == [])
         // Two each; two more adapters want one each.
-        _ = queue.enter("third", at: at(9))
-        _ = queue.enter("fourth", at: at(9))
-        #expect(Set(queue.ended(at: at(9))) == [numbers[1], numbers[3]])
-        for number in [numbers[1], numbers[3]] { _ = queue.release(number, at: at(9)) }
-        _ = queue.enter("fifth", at: at(9))
-        #expect(queue.ended(at: at(9.9)) == [])
-        #expect(queue.ended(at: at(10)) == [numbers[2]])
+        for adapter in ["third", "fourth"] as [AdapterName] { queue.enter(adapter) }
+        #expect(revoked(queue, at: 9) == [2, 4])
+        for ticket in [2, 4] as [AdmissionTicket] { queue.leave(ticket) }
+        queue.enter("fifth")
+        #expect(revoked(queue, at: 9.9) == [])
+        #expect(revoked(queue, at: 10) == [3])
     }
 
     @Test func thoseThatWaitComeInTurnsAndOneGivesUp() {
-        var queue = FairSnapshotQueue(permits: 2)
-        let numbers = opened(&queue, "hog", "other", "hog", "hog", "third", "other")
-        #expect(queue.giveUp(numbers[2]) == true)
-        #expect(queue.giveUp(numbers[0]) == false)
-        #expect(queue.release(numbers[0], at: at(1)) == [numbers[4]])
-        #expect(queue.release(numbers[1], at: at(1)) == [numbers[3]])
-        #expect(queue.release(numbers[4], at: at(1)) == [numbers[5]])
-        #expect(queue.release(numbers[1], at: at(1)) == [])
+        let queue = queue(permits: 2, "hog", "other", "hog", "hog", "third", "other")
+        #expect(queue.abandon(3) == [])
+        #expect(queue.leave(1) == [5])
+        #expect(queue.leave(2) == [4])
+        #expect(queue.leave(5) == [6])
     }
 
     @Test func aStoreWithOnePlaceServesAll() {
-        var queue = FairSnapshotQueue(permits: 1)
-        let numbers = opened(&queue, "one", "one", "other")
-        #expect(queue.ended(at: at(10)) == [numbers[0]])
-        #expect(queue.release(numbers[0], at: at(10)) == [numbers[2]])
-        #expect(queue.release(numbers[2], at: at(10)) == [numbers[1]])
+        let queue = queue(permits: 1, "one", "one", "other")
+        #expect(revoked(queue, at: 10) == [1])
+        #expect(queue.leave(1) == [3])
+        #expect(queue.leave(3) == [2])
+    }
+
+    @Test func whateverComesAndGoesTheSharesKeepTheirPromises() {
+        var scenario =
+            AdmissionScenario(patience: 200) { _ in
+                FairSnapshotQueue(permits: 4)
+            } request: { random in
+                ["one", "two", "three"].randomElement(using: &random) ?? "one"
+            } as AdmissionScenario<FairSnapshotQueue>
+        scenario.broken = { running, _ in
+            let own = Dictionary(grouping: running, by: \.request).values.map(\.count).max() ?? 0
+            return running.count > 4 || own > 3 ? "\(running.count) run" : nil
+        }
+        scenario.mayGo = { waiting, running, _ in
+            running.count < 4 && running.count { $0.request == waiting.request } < 3
+        }
+        #expect(scenario.firstViolation(seeds: Seeds.taken()) == nil)
     }
 }

@@ -1,76 +1,71 @@
+import Admission
+import AdmissionTesting
 import Testing
 
 @testable import WorkerHost
 
 @Suite struct `The admission of a worker's requests` {
-    private final class Machine {
-        private var state = RequestAdmission(permits: 2, changes: 100)
+    private let admission = SteppedPolicy(RequestAdmission(permits: 2, changes: 100))
 
-        func enter(_ scope: Int? = nil, changes: Int = 0) -> (turn: RequestAdmission.Turn, isAdmitted: Bool) {
-            state.enter(scope: scope, changes: changes)
-        }
-
-        /// Nil where it is not admitted at once.
-        func admitted(_ scope: Int? = nil, changes: Int = 0) -> RequestAdmission.Turn? {
-            let (turn, isAdmitted) = enter(scope, changes: changes)
-            return isAdmitted ? turn : nil
-        }
-
-        func leave(_ turn: RequestAdmission.Turn) -> [UInt64] { state.leave(turn) }
-        func giveUp(_ turn: RequestAdmission.Turn) -> Bool { state.giveUp(turn) }
+    private func enter(_ scope: Int? = nil, changes: Int = 0) -> SteppedPolicy<RequestAdmission>.Entry {
+        admission.enter(RequestAdmission.Request(scope: scope, changes: changes))
     }
 
-    private let admission = Machine()
-
-    @Test func `serves as many as there are permits, and the rest in order`() throws {
-        let first = try #require(admission.admitted())
-        let second = try #require(admission.admitted())
-        let third = admission.enter()
-        let fourth = admission.enter()
-        #expect(!third.isAdmitted && !fourth.isAdmitted)
-        #expect(admission.leave(second) == [third.turn.number])
-        #expect(admission.leave(first) == [fourth.turn.number])
-        #expect(admission.leave(third.turn) == [])
-        #expect(admission.leave(fourth.turn) == [])
-        #expect(admission.admitted() != nil)
+    @Test func `serves as many as there are permits, and the rest in order`() {
+        #expect((0..<4).map { _ in enter() } == [.admitted, .admitted, .waits, .waits])
+        #expect(admission.leave(2) == [3])
+        #expect(admission.leave(1) == [4])
+        #expect(admission.leave(3) == [])
+        #expect(admission.leave(4) == [])
+        #expect(enter() == .admitted)
     }
 
-    @Test func `passes one that was given up`() throws {
-        let first = try #require(admission.admitted())
-        _ = try #require(admission.admitted())
-        let third = admission.enter().turn
-        let fourth = admission.enter().turn
-        #expect(admission.giveUp(third))
-        #expect(!admission.giveUp(third))
-        #expect(admission.leave(first) == [fourth.number])
-        #expect(!admission.giveUp(fourth))
+    @Test func `passes one that was given up`() {
+        for _ in 0..<4 { _ = enter() }
+        #expect(admission.abandon(3) == [])
+        #expect(admission.leave(1) == [4])
     }
 
-    @Test func `has one permit for each thing that a request may wait for, whatever waits`() throws {
-        for _ in 0..<3 { _ = admission.admitted() }
-        let own = try #require(admission.admitted(7))
-        let further = admission.enter(7)
-        let last = admission.enter(7)
-        #expect(!further.isAdmitted && !last.isAdmitted)
-        #expect(admission.admitted(8) != nil)
+    @Test func `has one permit for each thing that a request may wait for, whatever waits`() {
+        for _ in 0..<3 { _ = enter() }
+        #expect([enter(7), enter(7), enter(7), enter(8)] == [.admitted, .waits, .waits, .admitted])
         // Its own requests follow each other, although others have waited for longer.
-        #expect(admission.leave(own) == [further.turn.number])
-        #expect(admission.leave(further.turn) == [last.turn.number])
-        #expect(admission.leave(last.turn) == [])
+        #expect(admission.leave(4) == [5])
+        #expect(admission.leave(5) == [6])
+        #expect(admission.leave(6) == [])
     }
 
-    @Test func `bounds the changes that are under way, and lets reads pass`() throws {
-        let first = try #require(admission.admitted(changes: 60))
-        let second = admission.enter(changes: 50)
-        let third = admission.enter(changes: 1)
-        #expect(!second.isAdmitted && !third.isAdmitted)
-        let read = try #require(admission.admitted())
-        #expect(admission.leave(read) == [])
-        #expect(admission.leave(first) == [second.turn.number, third.turn.number])
-        #expect(admission.leave(second.turn) == [])
-        #expect(admission.leave(third.turn) == [])
+    @Test func `bounds the changes that are under way, and lets reads pass`() {
+        #expect([enter(changes: 60), enter(changes: 50), enter(changes: 1)] == [.admitted, .waits, .waits])
+        #expect(enter() == .admitted)
+        #expect(admission.leave(4) == [])
+        #expect(admission.leave(1) == [2, 3])
+        #expect(admission.leave(2) == [])
+        #expect(admission.leave(3) == [])
         // A larger one is served where no other changes are under way.
-        #expect(admission.admitted(changes: 1_000) != nil)
+        #expect(enter(changes: 1_000) == .admitted)
+    }
+
+    @Test func `has changes go on that waited for some that were given up`() {
+        #expect([enter(changes: 60), enter(changes: 50), enter(changes: 1)] == [.admitted, .waits, .waits])
+        #expect(admission.abandon(2) == [3])
+    }
+
+    @Test func `keeps its promises, whatever comes and goes`() {
+        var scenario = AdmissionScenario(patience: 200) { _ in
+            RequestAdmission(permits: 3, changes: 20)
+        } request: { random in
+            RequestAdmission.Request(
+                scope: Int.random(in: 0..<4, using: &random) == 0 ? Int.random(in: 0..<2, using: &random) : nil,
+                changes: Int.random(in: 0..<3, using: &random) == 0 ? Int.random(in: 1...24, using: &random) : 0)
+        }
+        scenario.broken = { running, _ in
+            running.count { $0.request.scope == nil } > 3 || running.count > 3 + 2 ? "\(running.count) run" : nil
+        }
+        scenario.mayGo = { waiting, running, _ in
+            running.isEmpty || waiting.request == RequestAdmission.Request() && running.count < 3
+        }
+        #expect(scenario.firstViolation(seeds: Seeds.taken()) == nil)
     }
 }
 

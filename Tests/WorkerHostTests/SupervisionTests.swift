@@ -127,6 +127,15 @@ import Testing
         #expect(reason(.init(since: at(10), expired: 9), 20, at: 20) == nil)
     }
 
+    @Test func aCallThatCameWithLittleTimeLeftSaysNothingOfAWorkerThatIsSilent() {
+        for (time, isBroken) in [(Duration.milliseconds(15), false), (.seconds(1.9), false), (.seconds(3), true)] {
+            var detector = StallDetector(limits: limits)
+            let silence = StallDetector.Silence(received: 7, time: time)
+            #expect(detector.reason(silence, isCalled: true) == nil)
+            #expect((detector.reason(silence, isCalled: true) != nil) == isBroken, "\(time)")
+        }
+    }
+
     @Test func aWorkerWithoutCallsIsNotStalledHoweverManyCallersWentAway() {
         var detector = StallDetector(limits: limits)
         let stall = StallDetector.Stall(since: at(0), expired: 9)

@@ -88,7 +88,9 @@ import Testing
         try encoder.append(
             [
                 "program": "x", "hasRules": false,
-                "declaration": ["name": "old", "title": "Old", "summary": "", "version": "1", "access": "public-read"],
+                "declaration": [
+                    "name": "old", "title": "Old", "summary": "Old things.", "version": "1", "access": "public-read",
+                ],
             ] as WireValue)
         try Data(encoder.bytes).write(to: URL(filePath: path))
         let old = try #require(LastDeclaration(path: path))

@@ -88,6 +88,21 @@ import WorkerTesting
         #expect(try await host.value("secret") == "s3cret")
     }
 
+    @Test(arguments: Mode.allCases)
+    func `knows the session of a call, and whether it has ended`(mode: Mode) async throws {
+        try await withSample(as: mode, accounts: OneSession()) { adapter, records in
+            for (session, account, isOpen) in [
+                ("open", "other", true), ("ended", "other", false), ("open", "one", false),
+            ] {
+                let call = Call(
+                    operation: "account", input: ["text": .string(account)], caller: .user("other"), session: session,
+                    requestID: "r", deadline: .now + .seconds(600), records: records, log: .discarding)
+                let answer = try await adapter.handle(call)
+                #expect(answer == .value(.bool(isOpen)))
+            }
+        }
+    }
+
     @Test(arguments: [0, 1])
     func `reaches people who listen, and devices`(mode: Int) async throws {
         let people = People()
@@ -137,7 +152,8 @@ import WorkerTesting
             UpstreamResponse(address: request.address, status: 203, fields: [:], body: [1])
         }
         let people = People()
-        try await withSample(as: mode, people: people, upstream: upstream, accounts: ["other"]) { adapter, records in
+        try await withSample(as: mode, people: people, upstream: upstream, accounts: MemoryAccounts(["other"])) {
+            adapter, records in
             _ = try await value(adapter, .begin, records)
             for turn in 1...2 {
                 #expect(

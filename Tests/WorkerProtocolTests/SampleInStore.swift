@@ -7,14 +7,15 @@ import WorkerTesting
 
 /// Runs the body with the sample adapter, its samples in a store of the host's, and all of its records.
 func withSample(
-    as mode: Mode, people: People? = nil, upstream: (any Upstream)? = nil, accounts: [String] = [],
+    as mode: Mode, people: People? = nil, upstream: (any Upstream)? = nil,
+    accounts: any AccountLookup = MemoryAccounts([]),
     _ body: (any Adapter, AdapterRecords) async throws -> Void
 ) async throws {
     try await withStoredSamples { records in
         let adapter = try mode.module(SampleModule.self).make(AdapterConfiguration())
         try await adapter.start(
             AdapterContext(
-                records: records, accounts: MemoryAccounts(accounts), log: .discarding, clock: SettableClock(),
+                records: records, accounts: accounts, log: .discarding, clock: SettableClock(),
                 live: people ?? NoLiveSignals(), push: people ?? NoPushSender(), upstream: upstream))
         try await body(adapter, records)
         await adapter.stop()
@@ -47,4 +48,17 @@ func value(
         requestID: "r", deadline: .now + .seconds(30), records: records, log: .discarding)
     guard case .value(let value) = try await adapter.handle(call).content else { return .null }
     return value
+}
+
+/// Accounts of every name; that of one alone has a session.
+struct OneSession: AccountLookup {
+    func account(named name: String) async throws -> AccountSummary? {
+        AccountSummary(id: name, name: name, displayName: name)
+    }
+
+    func accounts(after name: String?, limit: Int) async throws -> [AccountSummary] { [] }
+
+    func hasSession(_ session: String, of account: String) async throws -> Bool {
+        session == "open" && account == "other"
+    }
 }

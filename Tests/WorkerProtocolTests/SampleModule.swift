@@ -184,7 +184,8 @@ actor SampleAdapter: Adapter {
         case .account:
             let one = try await context.accounts.account(named: text)
             let names = try await context.accounts.accounts(after: nil, limit: 10).map { WireValue.string($0.name) }
-            return [.string(one?.id ?? "none"), .array(names)]
+            guard let session = call.session else { return [.string(one?.id ?? "none"), .array(names)] }
+            return .bool(try await context.accounts.hasSession(session, of: one?.id ?? ""))
         case .call, .upload:
             guard let upstream = context.upstream, let address = upstream.url.resolving(text) else { return .null }
             var request = UpstreamRequest(action == .call ? .get : .post, address)

@@ -85,7 +85,7 @@ import WorkerTesting
 }
 
 /// Snapshots that a worker opens in the course of a call, with the messages that it sends.
-@Suite(.timeLimit(.minutes(2))) struct `Snapshots of a call` {
+@Suite(.timeLimit(.minutes(5))) struct `Snapshots of a call` {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "portico-snapshots-\(UUID())")
 
     private struct Parties {

@@ -50,11 +50,14 @@ import WireFormats
             "upstreams test crm", post("upstreams/crm/test", [:]), ["answered": true], shown: "answered: yes\n"),
         Exchange(
             "mirrors list", get("mirrors"), ["mirrors": [["name": "employees/people", "state": "fresh"]]],
-            shown: "NAME              UPSTREAM  STATE  ASOF  AGESECONDS  FAILURES\n"
+            shown: "NAME              UPSTREAM  STATE  ASOF  AGE  FAILURES\n"
                 + "employees/people            fresh\n"),
         Exchange(
             "mirrors show employees/people", get("mirrors/employees/people"), ["state": "fresh"],
             shown: "state: fresh\n"),
+        Exchange(
+            "mirrors show employees/people", get("mirrors/employees/people"), ["ageSeconds": 250, "bytes": 2048],
+            shown: "age: 4 min 10 s\nbytes: 2.0 KiB\n"),
         Exchange(
             "mirrors refresh employees/a/b", post("mirrors/employees/a%2Fb/refresh", [:]), ["changed": 1],
             shown: "changed: 1\n"),
@@ -172,6 +175,19 @@ import WireFormats
             "backup /a/b/../c", post("backup", ["directory": "/a/c"]), ["bytes": 5, "attachments": ["count": 0]],
             shown:
                 "The backup /a/c is complete and was checked: 5 bytes, 0 attachments of 0 bytes; 0 changes so far, none is kept for devices.\n"
+        ),
+        Exchange(
+            "backup", post("backups", [:]),
+            ["name": "20261126T232447Z-5f0c91aa", "begun": "2026-11-26T23:24:47Z", "bytes": 5, "attachments": 1],
+            shown:
+                "The copy 20261126T232447Z-5f0c91aa of 5 bytes with 1 attachment, begun at 2026-11-26T23:24:47Z, is complete; it was restored and checked.\n"
+        ),
+        Exchange(
+            "backups verify 20261126T232447Z-5f0c91aa",
+            post("backups/verification", ["copy": "20261126T232447Z-5f0c91aa"]),
+            ["name": "20261126T232447Z-5f0c91aa", "begun": "2026-11-26T23:24:47Z", "bytes": 5, "missingPiece": .null],
+            shown:
+                "The copy 20261126T232447Z-5f0c91aa of 5 bytes, begun at 2026-11-26T23:24:47Z, was restored and checked, and is good.\n"
         ),
     ]
 

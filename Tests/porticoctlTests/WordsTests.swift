@@ -1,6 +1,7 @@
 import AdapterKit
 import CommandLineSupport
 import Testing
+import ValueTree
 
 @testable import porticoctl
 
@@ -38,6 +39,24 @@ import Testing
         ] as [(String, Double?)])
     func `a time span is a number and its unit`(text: String, seconds: Double?) {
         #expect(Figures.seconds(text) == seconds)
+    }
+
+    @Test(
+        arguments: [
+            (0, "0.0 s"), (0.25, "0.25 s"), (9, "9 s"), (60, "1 min"), (250, "4 min 10 s"), (3_600, "1 h"),
+            (97_200, "1 d 3 h"), (86_400_000, "1,000 d"),
+        ] as [(Double, String)])
+    func `a length of time is in its two largest units`(seconds: Double, text: String) {
+        #expect(Figures.duration(seconds) == text)
+    }
+
+    @Test func `counts by name stand in one cell of a table`() {
+        let rows: [WireValue] = [
+            ["id": "d", "outcomes": ["applied": 2, "rejected": 1]], ["id": "e", "outcomes": [:]],
+        ]
+        let table = Table(
+            columns: ["id", "outcomes"], rows: rows, style: TextStyle(isTerminal: false, environment: [:]))
+        #expect(table.text == "ID  OUTCOMES\nd   2 applied, 1 rejected\ne")
     }
 
     @Test func `colours are for terminals that want them`() {

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import math
 import re
 import struct
 import sys
@@ -10,6 +11,8 @@ MAXIMUM_DEPTH = 512
 # Two calls of Python for each level, and room for those around them.
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 4 * MAXIMUM_DEPTH))
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+# Seconds from there to the first instant of Python's calendar, and to the end of its last day.
+_EPOCH_TO_FIRST, _EPOCH_TO_END = -62_135_596_800, 253_402_300_800
 
 
 class Malformed(ValueError):
@@ -17,7 +20,8 @@ class Malformed(ValueError):
 
 
 class Instant(datetime.datetime):
-    """A date with more digits than microseconds. `text` has them all, and is sent back while the date is passed on as it is."""
+    """A date with more digits than microseconds, or outside of the years 1 to 9999: the nearest that Python has. `came` is the
+    tag and the content that it came as, and is sent back while the date is passed on as it is."""
 
 
 def dumps(value):
@@ -38,10 +42,24 @@ def loads(data):
 
 def _date(text):
     plain = re.sub(r"(\.\d{6})\d+", r"\1", text).replace("Z", "+00:00")
-    if plain == text.replace("Z", "+00:00"):
-        return datetime.datetime.fromisoformat(plain)
-    instant = Instant.fromisoformat(plain)
-    instant.text = text
+    if plain.startswith("0000-"):
+        datetime.datetime.fromisoformat("0004" + plain[4:])  # Refused where it is no date of a leap year, which that one was.
+        return _instant(datetime.datetime.min, 0, text)
+    date = datetime.datetime.fromisoformat(plain)
+    return date if plain == text.replace("Z", "+00:00") else _instant(date, 0, text)
+
+
+def _date_of_seconds(seconds):
+    if _EPOCH_TO_FIRST <= seconds < _EPOCH_TO_END:
+        return _EPOCH + datetime.timedelta(seconds=seconds)
+    if not math.isfinite(seconds):
+        raise ValueError(seconds)
+    return _instant(datetime.datetime.min if seconds < 0 else datetime.datetime.max, 1, seconds)
+
+
+def _instant(date, tag, content):
+    instant = Instant.combine(date.date(), date.time(), date.tzinfo or datetime.timezone.utc)
+    instant.came = (tag, content)
     return instant
 
 
@@ -78,9 +96,9 @@ def _write(value, out):
         _head(2, len(value), out)
         out += value
     elif isinstance(value, datetime.datetime):
-        if text := getattr(value, "text", None):
-            _head(6, 0, out)
-            return _write(text, out)
+        if came := getattr(value, "came", None):
+            _head(6, came[0], out)
+            return _write(came[1], out)
         seconds = (value - _EPOCH).total_seconds()
         _head(6, 1, out)
         _write(int(seconds) if seconds.is_integer() else seconds, out)
@@ -178,7 +196,7 @@ class _Reader:
             if tag == 0:
                 return _date(value)
             if tag == 1:
-                return _EPOCH + datetime.timedelta(seconds=value)
+                return _date_of_seconds(value)
             if tag in (2, 3):
                 number = int.from_bytes(value, "big")
                 return number if tag == 2 else -1 - number

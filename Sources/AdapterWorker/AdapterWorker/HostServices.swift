@@ -22,6 +22,13 @@ struct HostAccounts: AccountLookup {
                 RequestMethod.accounts, ["after": name.message, "limit": limit.message], scope: HostCall.current?.scope)
         )
     }
+
+    func hasSession(_ session: String, of account: String) async throws -> Bool {
+        try Bool(
+            message: try await connection.hostRequest(
+                RequestMethod.hasSession, ["session": session.message, "account": account.message],
+                scope: HostCall.current?.scope))
+    }
 }
 
 struct HostLiveSignals: LiveSignals {

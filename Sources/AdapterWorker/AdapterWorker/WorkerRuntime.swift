@@ -7,10 +7,12 @@ public final class WorkerRuntime: MessageHandler {
     private struct State {
         var configuration: AdapterConfiguration?
         var adapter: (any Adapter)?
-        var rules: (any RecordRules)?
+        var declaration: AdapterDeclaration?
         var services: [any ServiceOperations] = []
         var scratch: String?
         var metrics: HostMetrics?
+        /// It does what it does beside its calls.
+        var isActive = false
     }
 
     private let module: any AdapterModule.Type
@@ -56,7 +58,7 @@ public final class WorkerRuntime: MessageHandler {
 
     /// What these begin goes on after them, and acts for no caller.
     private static func isWithoutCall(_ method: String) -> Bool {
-        method == RequestMethod.start || method == RequestMethod.stop
+        [RequestMethod.start, RequestMethod.activate, RequestMethod.drain, RequestMethod.stop].contains(method)
     }
 
     private func respond(
@@ -67,6 +69,12 @@ public final class WorkerRuntime: MessageHandler {
         case RequestMethod.declare: return try declare(try parameters("configuration"))
         case RequestMethod.make: return try make(parameters)
         case RequestMethod.start: return try await start(parameters, connection)
+        case RequestMethod.activate:
+            if becomesActive(true) { try adapter.activate() }
+            return .null
+        case RequestMethod.drain:
+            if becomesActive(false) { try await adapter.drain() }
+            return .null
         case RequestMethod.stop:
             try await adapter.stop()
             // Before the response, after which the process is ended.
@@ -89,6 +97,14 @@ public final class WorkerRuntime: MessageHandler {
             throw PorticoError(
                 .adapterUnavailable, "The adapter's program does not know the method of this request.",
                 logDetail: "method \(request.method)")
+        }
+    }
+
+    /// Whether that is another state than before.
+    private func becomesActive(_ isActive: Bool) -> Bool {
+        state.withLock { state in
+            defer { state.isActive = isActive }
+            return state.isActive != isActive
         }
     }
 
@@ -132,18 +148,19 @@ public final class WorkerRuntime: MessageHandler {
             declaration: declaration, hasRules: declaration.rules != nil,
             maximumFirst: declaration.rules?.maximumFirst,
             services: adapter.serviceOperations.map { $0.names.sorted() }, samples: try adapter.sampleRecords(),
-            shapedErrors: shaped.map(\.name), answersErrors: true
+            shapedErrors: shaped.map(\.name), answersErrors: true, worksBesideCalls: true
         ).message
     }
 
     private func make(_ parameters: MessageMap) throws -> WireValue {
         let configuration: AdapterConfiguration = try parameters("configuration")
-        let rules = try module.declare(configuration).rules
+        let declaration = try module.declare(configuration)
         let adapter = try module.make(configuration)
         let scratch = try parameters.optional("scratch", as: String.self)
         state.withLock {
             $0 = State(
-                configuration: configuration, adapter: adapter, rules: rules, services: adapter.serviceOperations,
+                configuration: configuration, adapter: adapter, declaration: declaration,
+                services: adapter.serviceOperations,
                 scratch: scratch)
         }
         return ["services": adapter.serviceOperations.map { $0.names.sorted() }.message]
@@ -153,9 +170,9 @@ public final class WorkerRuntime: MessageHandler {
         let start = try StartParameters(message: .dictionary(parameters.members))
         let upstreams = start.upstreams.map { HostUpstream($0, connection) }
         let metrics = HostMetrics { connection.report(RequestMethod.metric, $0.parameters) }
-        let scratch = state.withLock { state in
+        let (scratch, declaration) = state.withLock { state in
             state.metrics = metrics
-            return state.scratch
+            return (state.scratch, state.declaration)
         }
         try await adapter.start(
             AdapterContext(
@@ -167,7 +184,7 @@ public final class WorkerRuntime: MessageHandler {
                 upstreams: upstreams.reduce(into: [:]) { $0[$1.name] = $1 },
                 changeFeed: HostChangeFeed(connection: connection),
                 scratch: scratch.map { FolderScratch(folder: $0) } ?? NoScratchStorage(),
-                metrics: AdapterMetrics { metrics.take($0) }))
+                metrics: AdapterMetrics { metrics.take($0) }, readers: { declaration?.readers(of: $0) ?? .nobody }))
         return .null
     }
 
@@ -178,8 +195,9 @@ public final class WorkerRuntime: MessageHandler {
     ) async throws -> WireValue {
         let call = Call(
             operation: try parameters("operation"), input: try parameters("input"), caller: try parameters("caller"),
-            requestID: try parameters("requestID"), deadline: .now + (try parameters("left")),
-            records: HostRecords(connection, caller: number), log: hostLog(connection, scope: number))
+            session: try parameters.optional("session"), requestID: try parameters("requestID"),
+            deadline: .now + (try parameters("left")), records: HostRecords(connection, caller: number),
+            log: hostLog(connection, scope: number))
         return try await adapter.handle(call).message
     }
 
@@ -247,7 +265,7 @@ public final class WorkerRuntime: MessageHandler {
         _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection,
         _ body: @escaping @Sendable (any RecordRules, RecordRuleContext) throws -> WireValue
     ) async throws -> WireValue {
-        guard let rules = state.withLock({ $0.rules }) else {
+        guard let rules = state.withLock({ $0.declaration?.rules }) else {
             throw PorticoError(.adapterUnavailable, "This adapter has no rules.")
         }
         let snapshot = HostSnapshot(

@@ -78,6 +78,10 @@ struct ChatCall: Sendable {
     let input: WireDictionary
     /// The caller's account name.
     let caller: String
+    /// The caller's session; nil: its credential belongs to none.
+    let session: String?
+    /// Whether the caller is a person, and no program with an API key.
+    let isPerson: Bool
     /// Whether the caller may moderate every room.
     let isModerator: Bool
     /// The records as far as the caller may see and change them.
@@ -91,6 +95,8 @@ struct ChatCall: Sendable {
     init(_ call: Call, _ input: WireDictionary, _ context: AdapterContext, _ settings: ChatSettings) {
         self.input = input
         caller = call.caller.name
+        session = call.session
+        isPerson = call.caller.kind == .user
         isModerator = !settings.moderators.isDisjoint(with: call.caller.roles)
         records = call.records
         unrestricted = context.records

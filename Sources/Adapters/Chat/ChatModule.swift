@@ -14,7 +14,7 @@ public enum ChatModule: AdapterModule {
             "moderators", .list(of: .string(maximumLength: 64)), defaultValue: ["admin"],
             summary: "Accounts with one of these roles may remove messages from every chat room, and ban members."),
         ConfigurationOption(
-            "limits.members", .integer(IntegerRange(1...100_000)), defaultValue: 2000,
+            "limits.members", .integer(IntegerRange(1...100_000)), defaultValue: 2000, changesRecords: true,
             summary: "How many members a chat room may have."),
         ConfigurationOption(
             "limits.rooms", .integer(IntegerRange(1...10_000)), defaultValue: 500,
@@ -26,7 +26,7 @@ public enum ChatModule: AdapterModule {
             "retention.interval", .integer(IntegerRange(1...86_400)), defaultValue: 3600,
             summary: "Seconds from one look for messages that are too old to the next."),
         ConfigurationOption(
-            "upstream", .upstream,
+            "upstream", .upstream, changesRecords: true,
             summary: "Another Twaddle server, with which messages are exchanged. Without it there is none."),
         ConfigurationOption(
             "rooms", .list(of: .string(maximumLength: 255)),
@@ -86,15 +86,17 @@ final class ChatAdapter: Adapter {
     private let settings: ChatSettings
     /// Set once, before the first call.
     private let context = Mutex<AdapterContext?>(nil)
-    /// What goes on beside the calls, from the start to the stop.
+    /// What goes on beside the calls.
     private let work = Mutex<[Task<Void, Never>]>([])
 
     init(_ settings: ChatSettings) {
         self.settings = settings
     }
 
-    func start(_ context: AdapterContext) async throws {
-        self.context.withLock { $0 = context }
+    func start(_ context: AdapterContext) { self.context.withLock { $0 = context } }
+
+    func activate() {
+        guard let context = context.withLock({ $0 }) else { return }
         let (pushes, retention) = (
             MessagePushes(context: context, settings: settings), MessageRetention(context: context, settings: settings)
         )
@@ -111,7 +113,7 @@ final class ChatAdapter: Adapter {
         return settings.rooms.map { ChatBridge(room: $0, settings: settings, client: client, context: context) }
     }
 
-    func stop() async {
+    func drain() async {
         let tasks = work.withLock { tasks in
             defer { tasks = [] }
             return tasks

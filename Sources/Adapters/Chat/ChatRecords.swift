@@ -168,7 +168,8 @@ enum Devices {
             Field(id, .string, source: .callerOnCreate), Field(user, ChatLimits.accountName, isRequired: true),
             Field(platform, .choice(platforms), isRequired: true),
             Field(token, .string(TextLimits(minimumLength: 1, maximumLength: 4096)), isRequired: true),
-            Field(registered, .date, source: .modifiedAt),
+            Field(registered, .date, source: .modifiedAt), Field(credentialVersion, .integer),
+            Field(session, .string(maximumLength: 64)),
         ],
         indexes: [Index([token], isUnique: true), Index([user])],
         rows: RowRules(read: .owner(user), write: .owner(user)), exposure: .adapterOnly)
@@ -182,6 +183,11 @@ enum Devices {
     static let platform: FieldName = "platform"
     static let token: FieldName = "token"
     static let registered: FieldName = "registered"
+    /// Of its account, when it was registered: a new password ends pushes to what was registered before.
+    static let credentialVersion: FieldName = "credentialVersion"
+    /// That registered it: its end ends pushes too. Null: it was registered by HTTP Basic or a provider's token, or by an
+    /// earlier version of the adapter.
+    static let session: FieldName = "session"
 }
 
 /// The limits of the chat's operations that no field can declare, for every interface through which a room is made or

@@ -12,9 +12,15 @@ extension ChatFunction {
         ],
         output: [ChatInputs.done], at: [.chat(.post, "/chat/v1/devices")]
     ) { call in
+        guard call.isPerson else {
+            throw PorticoError(
+                .accessDenied, "An API key registers no devices: pushes are for people who have signed in.")
+        }
         let platform = call.text(Devices.platform) ?? "apns"
+        let version = try await call.accounts.account(named: call.caller)?.credentialVersion ?? 0
         let fields: WireDictionary = [
             "user": .string(call.caller), "platform": .string(platform), "token": call[Devices.token],
+            "credentialVersion": .int64(version), "session": call.session.map(WireValue.string) ?? .null,
         ]
         let removals = try await outdated(call).map { RecordChange(Devices.entity.name, .delete($0.id)) }
         _ = try await call.unrestricted.apply(removals + [RecordChange(Devices.entity.name, .create(nil, fields))])

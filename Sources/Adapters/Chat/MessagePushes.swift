@@ -1,28 +1,69 @@
 import AdapterKit
+import Synchronization
 
 /// Pushes new messages to members' devices, whichever interface they were posted through. Messages are read from the
 /// log, so a push follows the commit; the log position is kept, so pushes continue after a crash, possibly sending one
-/// twice.
-struct MessagePushes: Sendable {
-    let context: AdapterContext
-    let settings: ChatSettings
+/// twice. Authors take turns (``PushTurns``), so that one whose devices are slow delays no other author's messages.
+final class MessagePushes: Sendable {
+    private let context: AdapterContext
+    private let settings: ChatSettings
+    private let turns = Mutex(PushTurns<Record>())
+
+    init(context: AdapterContext, settings: ChatSettings) {
+        self.context = context
+        self.settings = settings
+    }
 
     /// Until it is cancelled.
     func run() async {
-        guard !context.push.platforms.isEmpty else { return }
-        var position = await PushProgress(context.records).read() ?? context.changeFeed.position
-        while !Task.isCancelled {
+        while context.push.platforms.isEmpty {
+            guard await context.push.hasOtherPlatforms(than: []) else { return }
+        }
+        let start = await PushProgress(context.records).read() ?? context.changeFeed.position
+        await withDiscardingTaskGroup { senders in
+            var position = start
+            while !Task.isCancelled {
+                do {
+                    let new = try await context.changeFeed.created(in: Messages.entity.name, after: position)
+                    position = new.position
+                    guard !context.push.platforms.isEmpty else { continue }
+                    for _ in 0..<queue(new.records, upTo: position) { senders.addTask { await self.send() } }
+                } catch let error as PorticoError where error.code == .fetchAgain {
+                    position = context.changeFeed.position
+                } catch {
+                    guard !Task.isCancelled else { return }
+                    context.log.warning("pushes are delayed", ["detail": .text("\(error)")])
+                    try? await Task.sleep(for: .seconds(1))
+                }
+            }
+        }
+    }
+
+    /// How many senders are to be started.
+    private func queue(_ messages: [Record], upTo position: Revision) -> Int {
+        let (senders, dropped) = turns.withLock { turns in
+            let dropped = messages.reduce(into: 0) { count, message in
+                let author = message[Messages.user].stringValue ?? ""
+                if turns.append(message, of: author, at: message.revision) { count += 1 }
+            }
+            turns.reached(position)
+            return (turns.takeSenders(), dropped)
+        }
+        if dropped > 0 {
+            context.log.warning("pushes are left out: their author has too many waiting", ["messages": .count(dropped)])
+        }
+        return senders
+    }
+
+    /// Sends what waits, until nothing does.
+    private func send() async {
+        while !Task.isCancelled, let turn = turns.withLock({ $0.next() }) {
+            await notify(turn.job)
+            guard !Task.isCancelled, let position = turns.withLock({ $0.ended(turn) }) else { continue }
             do {
-                let new = try await context.changeFeed.created(in: Messages.entity.name, after: position)
-                for message in new.records { await notify(message) }
-                position = new.position
-                if !new.records.isEmpty { try await PushProgress(context.records).keep(position) }
-            } catch let error as PorticoError where error.code == .fetchAgain {
-                position = context.changeFeed.position
+                try await PushProgress(context.records).keep(position)
             } catch {
-                guard !Task.isCancelled else { return }
-                context.log.warning("pushes are delayed", ["detail": .text("\(error)")])
-                try? await Task.sleep(for: .seconds(1))
+                context.log.warning("the progress of pushes is not kept", ["detail": .text("\(error)")])
             }
         }
     }
@@ -45,12 +86,41 @@ struct MessagePushes: Sendable {
 
     private func notify(_ names: [String], _ notification: PushNotification) async throws {
         let query = Query(.oneOf(Devices.user, names.map(WireValue.string)), limit: Self.namesAtOnce * Devices.maximum)
-        let devices = try await context.records.query(query, in: Devices.entity.name).records
+        let devices = try await entitled(try await context.records.query(query, in: Devices.entity.name).records)
         for group in devices.chunks(of: settings.pushesAtOnce) {
             await withTaskGroup(of: Void.self) { tasks in
-                for device in group { tasks.addTask { await send(notification, to: device) } }
+                for device in group { tasks.addTask { await self.send(notification, to: device) } }
             }
         }
+    }
+
+    /// The devices of accounts that may read the chat now. Those of an earlier password or an ended session are removed.
+    private func entitled(_ devices: [Record]) async throws -> [Record] {
+        var accounts: [String: AccountSummary] = [:]
+        for name in Set(devices.compactMap { $0[Devices.user].stringValue }) {
+            accounts[name] = try await context.accounts.account(named: name)
+        }
+        let readers = context.readers(Messages.entity.name)
+        var entitled: [Record] = []
+        for device in devices {
+            guard let account = device[Devices.user].stringValue.flatMap({ accounts[$0] }),
+                readers.decision(for: Principal(account)) == .allowed
+            else { continue }
+            if try await isRegistered(device, by: account) {
+                entitled.append(device)
+            } else {
+                try await context.records.delete(device.id, in: Devices.entity.name, if: .revision(device.revision))
+            }
+        }
+        return entitled
+    }
+
+    /// Whether the credential that registered the device still is the account's.
+    private func isRegistered(_ device: Record, by account: AccountSummary) async throws -> Bool {
+        let version = device[Devices.credentialVersion].int64Value ?? account.credentialVersion
+        guard version == account.credentialVersion else { return false }
+        guard let session = device[Devices.session].stringValue else { return true }
+        return try await context.accounts.hasSession(session, of: account.id)
     }
 
     private func send(_ notification: PushNotification, to device: Record) async {
@@ -65,6 +135,13 @@ struct MessagePushes: Sendable {
 
     /// A query's list of values has its limit too.
     private static let namesAtOnce = 100
+}
+
+extension Principal {
+    fileprivate init(_ account: AccountSummary) {
+        self.init(
+            kind: .user, id: account.id, name: account.name, displayName: account.displayName, roles: account.roles)
+    }
 }
 
 extension PushNotification {

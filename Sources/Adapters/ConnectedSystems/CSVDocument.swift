@@ -7,9 +7,9 @@ enum CSVDocument {
     static let rows = "rows"
 
     /// Throws ``MirrorRefusal`` for bytes that are no such document.
-    static func read(_ bytes: [UInt8]) throws(MirrorRefusal) -> WireValue {
+    static func read(_ bytes: [UInt8], separator: CSVSeparator) throws(MirrorRefusal) -> WireValue {
         let table: CSVTable
-        do { table = try CSVTable(bytes) } catch { throw MirrorRefusal(.malformed, error.phrase) }
+        do { table = try CSVTable(bytes, separator: separator) } catch { throw MirrorRefusal(.malformed, error.phrase) }
         let named = table.columns.indices.filter { !table.columns[$0].isEmpty }
         let rows = table.rows.map { row in
             WireValue.dictionary(

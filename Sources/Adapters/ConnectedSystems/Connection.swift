@@ -76,6 +76,14 @@ struct WriteTemplates: Sendable, Equatable {
 
     /// An update that creates the record where there is none (RFC 9110, section 9.3.4).
     var putting: RequestTemplate? { update.flatMap { $0.method == .put ? $0 : nil } }
+
+    /// Those for which there is a request.
+    var changes: Set<MirrorChange.Kind> {
+        Set(
+            MirrorChange.Kind.allCases.filter { kind in
+                [true, false].contains { template(kind, isNew: $0) != nil }
+            })
+    }
 }
 
 /// What the other system is asked for each time.
@@ -108,6 +116,7 @@ extension Connection {
             of: isFile(connected)
                 ? UpstreamName(unchecked: name.text) : upstream?.name ?? UpstreamName(unchecked: name.text),
             reading: isIncremental ? .increments : .snapshot, writing: connected.write?.writing ?? .none,
+            changes: connected.write?.changes ?? [],
             honoursIdempotencyKeys: connected.write?.honoursIdempotencyKeys ?? false, settings: connected.settings)
     }
 

@@ -1,4 +1,5 @@
 import AdapterKit
+import CSV
 
 /// A connection file that is made from something else, for its author to complete. What was guessed says so.
 struct ConnectionDraft {
@@ -21,6 +22,7 @@ struct ConnectionDraft {
         var file: String?
         var address: String?
         var format: DocumentFormat?
+        var separator = CSVSeparator.comma
         var list: (path: String, note: String?)?
         var key: (field: String?, note: String)
         var fields: [Field]
@@ -56,6 +58,7 @@ struct ConnectionDraft {
         if let file = entity.file { lines.append("    file: \(scalar(file))") }
         if let address = entity.address { lines.append("    address: \(scalar(address))") }
         if let format = entity.format, format != .json { lines.append("    format: \(format.rawValue)") }
+        if entity.separator != .comma { lines.append("    separator: \(entity.separator.name)") }
         if let list = entity.list, !list.path.isEmpty {
             lines.append("    list: \(scalar(list.path))\(note(list.note))")
         }

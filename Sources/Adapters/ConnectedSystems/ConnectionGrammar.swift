@@ -1,4 +1,5 @@
 import AdapterKit
+import CSV
 import HostConfiguration
 
 /// The keys of a connection file.
@@ -26,6 +27,9 @@ enum ConnectionGrammar {
             .init("query", .named(.template), "Members of the address's query."),
             .init("file", text, "A file instead of an address, relative to this file."),
             .init("format", .value(.choice(formats)), "The format of answers: json where nothing is said."),
+            .init(
+                "separator", .value(.choice(CSVSeparator.allCases.map(\.name))),
+                "What stands between the fields of csv: comma where nothing is said."),
             .init(
                 "mediaTypes", .value(.list(of: .text)),
                 "Media types that answers have besides those of the format, such as text/plain."),
@@ -144,6 +148,9 @@ enum ConnectionGrammar {
             .init(
                 "changedOnly", .value(.flag),
                 "Whether members of an update's body whose fields do not change are left out: so it is with PATCH."),
+            .init(
+                "ifMatch", .value(.flag),
+                "Whether `record` is read before an update or a deletion, and its ETag sent as If-Match."),
             .init("item", .path, "Where the record stands in the answer."),
         ])
 
@@ -156,6 +163,9 @@ enum ConnectionGrammar {
             .init("input", .named(.textOr(field)), "The members of the input."),
             .init("request", .section(request), isRequired: true, "What the system is asked."),
             .init("format", .value(.choice(formats)), "The format of answers: json where nothing is said."),
+            .init(
+                "separator", .value(.choice(CSVSeparator.allCases.map(\.name))),
+                "What stands between the fields of csv: comma where nothing is said."),
             .init("success", .path, "Where an answer says whether it succeeded; anything but true is a failure."),
             .init("list", .path, "Where a list stands in the answer: the operation answers `items`."),
             .init(

@@ -1,4 +1,5 @@
 import AdapterKit
+import CSV
 import HostConfiguration
 
 extension Connection {
@@ -136,7 +137,8 @@ private struct ConnectionReader {
         let format = node.text("format").flatMap(DocumentFormat.init(rawValue:)) ?? .json
         let fields = fields(node.entries("fields"), isInput: false)
         guard let keyText = node.text("key"), let key = fields.first(where: { $0.name.text == keyText }) else {
-            wrong("The key is one of the fields.", at: node.location("key"))
+            let names = fields.map(\.name.text).joined(separator: ", ")
+            wrong("`key` names no field; the fields are \(names).", at: node.location("key"))
             // What else is wrong does not depend on it.
             _ = (source(node, format, hasUpstream: hasUpstream), paging(node, fields), settings(node))
             _ = (changes(node, fields), write(node, fields))
@@ -149,7 +151,8 @@ private struct ConnectionReader {
         if format == .csv, node["list"] != nil { wrong("A table of CSV has no list.", at: node.location("list")) }
         let rows = RowMapping(
             format: format, success: path(node, "success"), list: path(node, "list") ?? .root, fields: fields,
-            key: key.name, deleted: path(node, "deleted"), mediaTypes: mediaTypes(node))
+            key: key.name, deleted: path(node, "deleted"), mediaTypes: mediaTypes(node),
+            separator: separator(node, format))
         let declared = declaration(name, node, fields, key)
         do { _ = try EntityRules(declared) } catch {
             wrong("The entity cannot be declared: \(error.logDetail ?? error.message)", at: entry.keyLocation)
@@ -172,6 +175,7 @@ private struct ConnectionReader {
                     "Whose a record is, is known here as of the last refresh. With `record` the system is asked before each change.",
                     at: node.location))
         }
+        checkConditions(connected, node)
         for (key, template) in [("create", connected.write?.create), ("update", connected.write?.update)] {
             guard let template else { continue }
             let location = node.location(key)
@@ -198,6 +202,28 @@ private struct ConnectionReader {
                     "Callers cannot \(key == "update" ? "change" : "give") \(others.map(\.text).joined(separator: ", ")): "
                         + "`\(key)` does not send \(others.count == 1 ? "it" : "them").", at: location))
         }
+    }
+
+    /// `If-Match` has the tag of a record that is read before the change.
+    private mutating func checkConditions(_ connected: ConnectedEntity, _ node: SectionNode) {
+        for (key, template) in [
+            ("create", connected.write?.create), ("update", connected.write?.update),
+            ("delete", connected.write?.delete),
+        ] {
+            guard let template, template.ifMatch, let section = node.section(key) else { continue }
+            if key == "create" {
+                wrong("A record that is created has no ETag before.", at: section.location("ifMatch"))
+            } else if connected.record == nil {
+                wrong("`ifMatch` needs `record`, which reads the ETag.", at: section.location("ifMatch"))
+            }
+        }
+        guard let update = connected.write?.update, connected.record != nil, connected.owner == nil,
+            update.changedOnly, !update.ifMatch
+        else { return }
+        remarks.append(
+            ConfigurationError(
+                "This update has no If-Match: with `ifMatch: true` the record is read before, and its ETag sent.",
+                at: node.location("update")))
     }
 
     private mutating func source(
@@ -289,6 +315,12 @@ private struct ConnectionReader {
                 name: name, type: type, from: path(node, "from") ?? own.from,
                 isRequired: node.value("required", .flag)?.flag ?? false, summary: node.text("summary") ?? "")
         }
+    }
+
+    private mutating func separator(_ node: SectionNode, _ format: DocumentFormat) -> CSVSeparator {
+        guard let text = node.text("separator") else { return .comma }
+        if format != .csv { wrong("Only csv has a separator.", at: node.location("separator")) }
+        return CSVSeparator(text) ?? .comma
     }
 
     private mutating func mediaTypes(_ node: SectionNode) -> Set<String> {
@@ -484,8 +516,8 @@ private struct ConnectionReader {
         }
         return RequestTemplate(
             method: method, address: address, query: query(node, fields), body: body,
-            changedOnly: node.value("changedOnly", .flag)?.flag ?? (method == .patch), item: path(node, "item") ?? .root
-        )
+            changedOnly: node.value("changedOnly", .flag)?.flag ?? (method == .patch),
+            ifMatch: node.value("ifMatch", .flag)?.flag ?? false, item: path(node, "item") ?? .root)
     }
 
     private mutating func body(
@@ -590,10 +622,11 @@ private struct ConnectionReader {
         guard let asked = node.section("request"), let request = request(asked, input) else { return nil }
         let reads = node.text("effect").map { $0 == "reads" } ?? (request.method == .get)
         let list = path(node, "list")
+        let format = node.text("format").flatMap(DocumentFormat.init(rawValue:)) ?? .json
         let answer = RowMapping(
-            format: node.text("format").flatMap(DocumentFormat.init(rawValue:)) ?? .json,
+            format: format,
             success: path(node, "success"), list: list ?? .root, fields: fields(node.entries("fields"), isInput: false),
-            key: nil, deleted: nil)
+            key: nil, deleted: nil, separator: separator(node, format))
         let item = ObjectShape("\(name.text)Item", members: answer.fields.map { Self.member($0, isNullable: true) })
         let output =
             list == nil

@@ -88,13 +88,23 @@ public struct ConnectionTrial: Sendable {
                 warnings.append("The second page: \(reason(error)). A refresh would fail: see `paging`.")
                 report["usable"] = false
             }
-        } else if case .none = connected.paging.kind {
-            warnings += fetched.document.signsOfMore(than: fetched.rows.count, hasNextLink: fetched.hasNextLink)
-                .map { "There may be more rows: \($0), and the file has no `paging`." }
+        } else {
+            let isUnpaged = connected.paging.kind == Paging.Kind.none
+            var signs = fetched.hasNextLink ? ["`Link` names a next page"] : []
+            signs += response.fields.signsOfMore(than: fetched.rows.count)
+            signs += fetched.document.signsOfMore(than: fetched.rows.count)
+            if signs.isEmpty, isUnpaged, Self.pageSizes.contains(fetched.rows.count) {
+                signs = ["\(fetched.rows.count) are what a full page often has"]
+            }
+            let reason = isUnpaged ? "the file has no `paging`" : "`paging` finds no next page"
+            warnings += signs.map { "There may be more rows: \($0), and \(reason)." }
         }
         try add(to: &report, connected, fetched.document, try connected.rows.items(fetched.document), warnings)
         report["further"] = .bool(fetched.next != nil)
     }
+
+    /// Sizes of pages that services like.
+    private static let pageSizes: Set<Int> = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1_000]
 
     private func add(
         to report: inout WireDictionary, _ connected: ConnectedEntity, _ document: WireValue, _ items: [WireValue],
@@ -130,7 +140,7 @@ public struct ConnectionTrial: Sendable {
                     try field.shape.check(value, at: field.name.text)
                     taken[field.name.text] = value
                 } catch {
-                    problems.add(index + 1, key, field.name, "\(error.message) It is \(value.kindName).")
+                    problems.add(index + 1, key, field.name, "\(error.message) It is \(value.kindInWords).")
                     isWhole = false
                 }
             }
@@ -223,19 +233,38 @@ extension MirrorRefusal {
     }
 }
 
+extension UpstreamHeaders {
+    /// Names, without `X-`, that services have for the number of all rows and for what leads to the next page.
+    private static let totalNames: Set<String> = [
+        "total", "total-count", "total-records", "total-objects", "total-items", "total-results", "result-count",
+    ]
+    private static let nextNames: Set<String> = [
+        "next", "next-page", "next-link", "next-url", "next-cursor", "next-token",
+    ]
+
+    /// What in the header fields of an answer says that it has not all rows.
+    fileprivate func signsOfMore(than count: Int) -> [String] {
+        all.compactMap { name, value in
+            let lower = name.lowercased()
+            let plain = lower.hasPrefix("x-") ? String(lower.dropFirst(2)) : lower
+            if Self.totalNames.contains(plain), let number = Int(value), number > count {
+                return "`\(name)` is \(number)"
+            }
+            return Self.nextNames.contains(plain) && !value.isEmpty ? "`\(name)` names a next page" : nil
+        }
+    }
+}
+
 extension WireValue {
     /// Names that services have for the number of all rows and for what leads to the next page.
     private static let nextNames: Set<String> = [
         "next", "nextpage", "nextlink", "nexturl", "nextcursor", "cursor", "nextpagetoken", "nexttoken", "continuation",
         "continuationtoken", "hasmore", "more", "hasnext", "hasnextpage",
     ]
-    /// Sizes of pages that services like.
-    private static let pageSizes: Set<Int> = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1_000]
 
     /// What in an answer says that it has not all rows.
-    fileprivate func signsOfMore(than count: Int, hasNextLink: Bool) -> [String] {
-        var signs = hasNextLink ? ["`Link` names a next page"] : []
-        signs += members().compactMap { place, name, value in
+    fileprivate func signsOfMore(than count: Int) -> [String] {
+        members().compactMap { place, name, value in
             let plain = name.lowercased().filter(\.isLetter)
             if plain.contains("total") || plain == "count" || plain == "odatacount" {
                 guard let number = value.int64Value, number > count else { return nil }
@@ -251,8 +280,6 @@ extension WireValue {
             default: return nil
             }
         }
-        if signs.isEmpty, Self.pageSizes.contains(count) { signs = ["\(count) are what a full page often has"] }
-        return signs
     }
 
     /// Members of the document and of the dictionaries in it, with their places; nothing of lists.
@@ -267,23 +294,5 @@ extension WireValue {
     /// The places of such values: the document, its members and theirs.
     fileprivate func places(where isWanted: (WireValue) -> Bool) -> [String] {
         (isWanted(self) ? [""] : []) + members().filter { isWanted($0.value) }.map(\.place)
-    }
-}
-
-extension WireValue {
-    /// What it is, without what it says.
-    fileprivate var kindName: String {
-        switch self {
-        case .null: "null"
-        case .bool: "true or false"
-        case .int64, .uint64: "an integer"
-        case .double, .decimal: "a number"
-        case .string: "a text"
-        case .data: "bytes"
-        case .date: "a date"
-        case .array: "a list"
-        case .dictionary: "a dictionary"
-        case .uid: "a reference"
-        }
     }
 }

@@ -83,7 +83,10 @@ struct EntitySource: Sendable {
         if let since, let changes = connected.changes {
             let values = TemplateValues(
                 values: [changes.field.name.text: changes.value(of: since.newest)], mappings: [changes.field])
-            more += try changes.query.map { (name: $0.name, value: try values.render($0.value)) }
+            // A further page's own member takes the place of one with its name: no server reads both.
+            let paged = Set(more.map(\.name))
+            more += try changes.query.filter { !paged.contains($0.name) }
+                .map { (name: $0.name, value: try values.render($0.value)) }
         }
         return withFields(
             try request.request(of: upstream, TemplateValues(values: [:], mappings: []), more: more))
@@ -149,7 +152,8 @@ extension UpstreamResponse {
     /// ``UpstreamResponse/document(_:of:)``.
     func document(_ mapping: RowMapping, of upstream: UpstreamName) throws -> WireValue {
         let type = fields["Content-Type"] ?? ""
-        return try mapping.format.read(try document(mapping.takes(type) ? [type.mediaTypeName] : [], of: upstream))
+        let taken: Set = mapping.takes(type) ? [type.mediaTypeName] : []
+        return try mapping.read(try document(taken, of: upstream, quoting: errorText))
     }
 }
 

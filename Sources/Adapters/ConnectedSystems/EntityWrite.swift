@@ -5,7 +5,8 @@ extension EntitySource {
     /// Makes a change in the system.
     ///
     /// An update that sends more than the fields that change begins with what the system has now: the fields are replaced
-    /// in its own document, where that can be written, and its other members are kept.
+    /// in its own document, where that can be written, and its other members are kept. So does a change whose author names
+    /// the state of the record, and the `ETag` of that answer is the condition of the change.
     ///
     /// Where records have owners, every change begins so: whose the record is, is known here as of the last refresh.
     func write(_ change: MirrorChange) async throws -> MirrorWriteResult {
@@ -18,12 +19,16 @@ extension EntitySource {
             return .refused(.requestInvalid, "The system \(upstream.name) takes no such change.")
         }
         var known: CurrentRecord?
-        if let record = connected.record, connected.owner != nil || template.isWhole(change) {
+        let isRead = connected.owner != nil || template.isWhole(change) || change.isConditional
+        if let record = connected.record, isRead || (template.ifMatch && !change.isNew) {
             do { known = try await current(change.id, record) } catch {
                 // Nothing of the change was sent.
                 return .notMade("the record could not be read before the change: \(error)")
             }
             if let known, let refusal = refusal(of: change, over: known) { return refusal }
+            if let known, let refusal = change.refusal(over: known.row, connected.entity.fields, in: upstream.name) {
+                return refusal
+            }
             switch known {
             case nil where change.operation == .delete: return .stored(nil)
             case nil where !change.isNew:
@@ -49,7 +54,7 @@ extension EntitySource {
         request.isIdempotent = change.mayRepeat
         let response = try await upstream.send(request)
         if change.operation == .delete, response.status == 404 || response.status == 410 { return .stored(nil) }
-        let result = MirrorWriteResult(response, of: upstream.name).quoting(response.errorText)
+        let result = MirrorWriteResult(response, to: change, of: upstream.name).quoting(response.errorText)
         if response.status == 412, let record = connected.record,
             let found = try? await current(change.id, record), change.isMade(in: found.row)
         {
@@ -113,7 +118,7 @@ extension EntitySource {
             return isPage ? .unknown("\(response.address.logged) answered a page") : .stored(nil)
         }
         do {
-            let document = try mapping.format.read(response.body)
+            let document = try mapping.read(response.body)
             if mapping.success != nil, (try? mapping.checkSuccess(document)) == nil {
                 return MirrorWriteResult.refused(.requestInvalid, "The system \(upstream.name) refused the change.")
                     .quoting(response.errorText)
@@ -135,7 +140,7 @@ extension EntitySource {
 
 extension UpstreamResponse {
     /// The system's own words about what it refused; nil: it says nothing that can be shown.
-    fileprivate var errorText: String? { ErrorText.text(of: body, mediaType: fields["Content-Type"] ?? "") }
+    var errorText: String? { ErrorText.text(of: body, mediaType: fields["Content-Type"] ?? "") }
 
     /// The id at the end of `Location`; nil: there is none.
     fileprivate var located: RecordID? {

@@ -1,4 +1,5 @@
 import AdapterKit
+import CSV
 import WireFormats
 
 /// One field of a connected entity or operation: its name here, where it stands in a row of the other system, and its type.
@@ -207,7 +208,7 @@ enum DocumentFormat: String, Sendable, CaseIterable {
     private static let limits = ReadingLimits(depth: 64, duplicateKeys: .keepLast)
 
     /// Throws ``MirrorRefusal`` for bytes that are no such document.
-    func read(_ bytes: [UInt8]) throws -> WireValue {
+    func read(_ bytes: [UInt8], separator: CSVSeparator = .comma) throws -> WireValue {
         do {
             switch self {
             case .json: return try JSONFormat().read(bytes, limits: Self.limits)
@@ -216,7 +217,7 @@ enum DocumentFormat: String, Sendable, CaseIterable {
                 return bytes.starts(with: "bplist".utf8)
                     ? try BinaryPropertyListFormat().read(bytes, limits: Self.limits)
                     : try XMLPropertyListFormat().read(bytes, limits: Self.limits)
-            case .csv: return try CSVDocument.read(bytes)
+            case .csv: return try CSVDocument.read(bytes, separator: separator)
             }
         } catch let error as WireFormatError {
             throw MirrorRefusal(.malformed, "it is no \(rawValue): \(error.kind)")

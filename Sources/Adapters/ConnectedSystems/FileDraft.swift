@@ -1,4 +1,5 @@
 import AdapterKit
+import CSV
 
 /// A connection file for a file of rows, made by looking at them.
 public struct FileDraft {
@@ -10,13 +11,14 @@ public struct FileDraft {
     /// The connection file. `file` is its path as the connection file names it, `name` that of the entity. Throws a sentence for
     /// what is no list of rows.
     public static func text(
-        _ bytes: [UInt8], format name: String, file: String, entity: String, title: String
+        _ bytes: [UInt8], format name: String, separator: CSVSeparator = .comma, file: String, entity: String,
+        title: String
     ) throws(DraftProblem) -> String {
         guard let format = DocumentFormat(rawValue: name), format == .csv || format == .json else {
             throw DraftProblem("A draft is made of csv and json.")
         }
         let document: WireValue
-        do { document = try format.read(bytes) } catch {
+        do { document = try format.read(bytes, separator: separator) } catch {
             throw DraftProblem("\(file): \((error as? MirrorRefusal)?.detail ?? "it cannot be read")")
         }
         let (path, rows, note) = try list(in: document, format, file)
@@ -28,7 +30,7 @@ public struct FileDraft {
             title: title,
             entities: [
                 .init(
-                    name: entityName, file: file, format: format,
+                    name: entityName, file: file, format: format, separator: separator,
                     list: (path: path, note: note),
                     key: (
                         field: key,

@@ -52,7 +52,7 @@ struct FileSource: Sendable {
                 .upstreamFailed, "The file is being changed.", logDetail: "the file changed while it was read")
         }
         guard !bytes.isEmpty else { throw MirrorRefusal(.malformed, "the file is empty") }
-        return try mapping.format.read([UInt8](bytes))
+        return try mapping.read([UInt8](bytes))
     }
 }
 

@@ -9,6 +9,8 @@ struct RequestTemplate: Sendable, Equatable {
     let body: BodyTemplate?
     /// Whether members of an update's body whose fields do not change are left out.
     let changedOnly: Bool
+    /// Whether the record is read before, and the change made only where it still has the `ETag` that it had then.
+    var ifMatch = false
     /// Where the record stands in the answer.
     let item: DocumentPath
 

@@ -14,6 +14,11 @@ struct RowMapping: Sendable, Equatable {
     let deleted: DocumentPath?
     /// Media types that answers have besides those of the format, in lower case.
     var mediaTypes: Set<String> = []
+    /// Of fields in CSV.
+    var separator = CSVSeparator.comma
+
+    /// Throws ``MirrorRefusal`` for bytes that are no document of the format.
+    func read(_ bytes: [UInt8]) throws -> WireValue { try format.read(bytes, separator: separator) }
 
     /// Whether a body with this `Content-Type` is read as a document of the format.
     func takes(_ contentType: String) -> Bool {

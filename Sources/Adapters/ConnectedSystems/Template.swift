@@ -131,9 +131,21 @@ struct Template: Sendable, Equatable {
         parts.compactMap { if case .field(let name, _) = $0 { name } else { nil } }
     }
 
-    /// The one field that is all of it, so that its value goes out as it is.
-    var onlyField: FieldName? {
-        if parts.count == 1, case .field(let name, .plain) = parts[0] { name } else { nil }
+    /// A field that goes out typed: a number as a number, and no value as null.
+    struct OnlyField: Equatable {
+        let name: FieldName
+        /// Nil: the form in which the other system has it.
+        let form: DateForm?
+    }
+
+    /// The one field that is all of it, as it is or in a form of dates.
+    var onlyField: OnlyField? {
+        guard parts.count == 1, case .field(let name, let function) = parts[0] else { return nil }
+        switch function {
+        case .plain: return OnlyField(name: name, form: nil)
+        case .date(let form): return OnlyField(name: name, form: form)
+        case .lower, .join, .default: return nil
+        }
     }
 }
 
@@ -194,6 +206,12 @@ struct TemplateValues: Sendable {
             }
         }
         return text
+    }
+
+    /// Typed.
+    func value(_ field: Template.OnlyField) -> WireValue {
+        guard let form = field.form else { return value(field.name) }
+        return form.encoded(values[field.name.text] ?? .null)
     }
 
     /// As the other system has it, typed.

@@ -11,6 +11,7 @@ final class ODataAdapter: Adapter {
     private let limits: ServiceLimits
     /// Of all services together.
     private let asyncResponses = Mutex<AsyncResponses?>(nil)
+    private let sources = Mutex<[EntityName: any EntitySource]>([:])
 
     init(services: [ServiceConfiguration], limits: ServiceLimits) {
         self.limits = limits
@@ -23,6 +24,7 @@ final class ODataAdapter: Adapter {
         self.asyncResponses.withLock { $0 = asyncResponses }
         let operations = ServiceOperationTable(context.serviceOperations)
         for configuration in configurations {
+            try makeSources(of: configuration, context)
             let seed = ServiceSeed(configuration, records: context.records, now: context.clock.now())
             let loaded = try await seed.loadIfEmpty()
             if loaded > 0 {
@@ -38,6 +40,47 @@ final class ODataAdapter: Adapter {
                 for root in configuration.roots { mounts[root.name] = ServiceMount(root, of: service) }
             }
         }
+    }
+
+    /// The sources of the entities whose truth is in another system.
+    private func makeSources(of service: ServiceConfiguration, _ context: AdapterContext) throws {
+        guard let upstream = service.upstream else { return }
+        guard let called = context.upstreams[upstream.name] else {
+            throw PorticoError(.adapterUnavailable, "There is no upstream \(upstream.name).")
+        }
+        let exchange = EntityExchange(called, upstream)
+        let session = WriteSession(exchange)
+        var sources: [EntityName: any EntitySource] = [:]
+        for table in service.tables.tables.values {
+            sources[table.entity] = SetSource(
+                table, of: service, in: upstream, session: session, records: context.records, clock: context.clock)
+        }
+        for link in service.tables.links {
+            sources[link.entity] = LinkSource(link: link, service: service, exchange: exchange)
+        }
+        self.sources.withLock { $0.merge(sources) { $1 } }
+    }
+
+    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        guard let source = sources.withLock({ $0[request.entity] }) else {
+            throw PorticoError(.adapterUnavailable, "This adapter mirrors no \(request.entity).")
+        }
+        return try await source.page(request)
+    }
+
+    func writeMirror(_ change: MirrorChange) async throws -> MirrorWriteResult {
+        try await writable(change.entity).write(change)
+    }
+
+    func readMirror(_ entity: EntityName, _ id: RecordID) async throws -> MirrorRecord {
+        try await writable(entity).record(id)
+    }
+
+    private func writable(_ entity: EntityName) throws -> SetSource {
+        guard let source = sources.withLock({ $0[entity] }) as? SetSource else {
+            throw PorticoError(.adapterUnavailable, "This adapter changes no \(entity) elsewhere.")
+        }
+        return source
     }
 
     func handle(_ call: Call) async throws -> OperationResult {
@@ -103,8 +146,9 @@ final class ODataAdapter: Adapter {
     }
 
     func sampleRecords() throws -> [SampleRecords] {
-        configurations.filter { $0.model.namespaces.contains(AdmissionsSamples.namespace) }
-            .flatMap { AdmissionsSamples(tables: $0.tables, students: $0.samples).records() }
+        configurations.filter { $0.upstream == nil }.flatMap { service in
+            AdmissionsSamples(tables: service.tables, students: service.samples)?.records() ?? []
+        }
     }
 }
 
@@ -143,7 +187,7 @@ public enum ODataModule: AdapterModule {
     public static let options =
         [
             ConfigurationOption(
-                "services.*.model", .file,
+                "services.*.model", .file, changesRecords: true,
                 summary: "The CSDL document, beside the configuration: XML of 4.0 or 4.01, JSON, or EDMX of version 2."),
             ConfigurationOption(
                 "services.*.sapName", .string,
@@ -167,23 +211,24 @@ public enum ODataModule: AdapterModule {
                     "Generated students of the demonstration's model, the rest in proportion; 100000 by default."
             ),
             ConfigurationOption(
-                "services.*.search", .list(of: .string), summary: "Properties that $search looks at: `Products/Name`."),
+                "services.*.search", .list(of: .string), changesRecords: true,
+                summary: "Properties that $search looks at: `Products/Name`."),
             ConfigurationOption(
-                "services.*.unique", .list(of: .string),
+                "services.*.unique", .list(of: .string), changesRecords: true,
                 summary: "Properties whose values are there once: `Products/Name`."
             ),
             ConfigurationOption(
-                "services.*.indexes", .textLists,
+                "services.*.indexes", .textLists, changesRecords: true,
                 summary:
                     "Properties by which pages are ordered and filtered fast: `Students/LastName`; several for one index as a list, `[Students/SchoolID, Students/GPA]`. Made and dropped at the start."
             ),
             ConfigurationOption(
-                "services.*.discriminators", .list(of: .string),
+                "services.*.discriminators", .list(of: .string), changesRecords: true,
                 summary: "Properties that hold the simple name of their entity's type: `Products/Kind`."),
             ConfigurationOption(
-                "services.*.conflicts", .choice(["merge", "reject", "lastWriterWins"]),
+                "services.*.conflicts", .choice(["merge", "reject", "lastWriterWins"]), changesRecords: true,
                 summary: "How changes that did not know of each other are settled; merge by default."),
-        ] + ServiceLimits.options
+        ] + ServiceUpstream.options + ServiceLimits.options
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
         let services = try ServiceConfiguration.all(configuration)
@@ -191,7 +236,16 @@ public enum ODataModule: AdapterModule {
             name: name, title: "OData", summary: "Entities over OData 4.01, as a model describes them.",
             version: "1.0", access: ServiceRights.widest(services.map(\.rights)),
             entities: services.flatMap(\.entities), operations: [ImportRows.operation],
-            mounts: services.flatMap(\.mounts), rules: ServiceRules(services))
+            mounts: services.flatMap(\.mounts), mirrors: services.flatMap { $0.upstream?.mirrors ?? [] },
+            rules: ServiceRules(services))
+    }
+
+    /// What of other systems' models is not served, one sentence for each set, property and operation. Throws
+    /// ``ConfigurationProblem``.
+    public static func limitations(_ configuration: AdapterConfiguration) throws -> [String] {
+        try ServiceConfiguration.all(configuration).flatMap { service in
+            service.upstream?.leftOut.map { "the OData service \(service.name) leaves out \($0)" } ?? []
+        }
     }
 
     public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {

@@ -46,7 +46,8 @@ extension UpstreamFeed {
             let summary =
                 option.path == "upstream"
                 ? "The system that has the feed's document. Without it operators publish the feed." : option.summary
-            return ConfigurationOption("*.\(option.path)", option.valueKind, summary: summary)
+            return ConfigurationOption(
+                "*.\(option.path)", option.valueKind, changesRecords: option.changesRecords, summary: summary)
         }
         return options + [
             ConfigurationOption(

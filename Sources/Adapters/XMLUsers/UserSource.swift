@@ -187,6 +187,12 @@ final class UserSource: Sendable {
         guard let address = upstream.url.resolving(path + "v2/user/\(change.id.text)") else {
             throw PorticoError(.adapterUnavailable, "The system \(upstream.name) could not be asked.")
         }
+        // The system has no tags, so another's change between this answer and the change is not noticed.
+        if change.isConditional, case .found(let row) = try await user(change.id),
+            let refusal = change.refusal(over: row, Users.entity.fields, in: upstream.name)
+        {
+            return refusal
+        }
         var request = UpstreamRequest(
             change.operation == .delete ? .delete : .put, address,
             fields: ["Accept": "application/xml", "Idempotency-Key": change.idempotencyKey])
@@ -197,8 +203,8 @@ final class UserSource: Sendable {
         request.isIdempotent = change.mayRepeat
         let response = try await upstream.send(request)
         if change.operation == .delete, response.isNotFound { return .stored(nil) }
-        let result = MirrorWriteResult(response, of: upstream.name)
-            .quoting(ErrorText.text(of: response.body, mediaType: response.fields["Content-Type"] ?? ""))
+        let result = MirrorWriteResult(response, to: change, of: upstream.name)
+            .quoting(Self.words(of: response))
         guard case .stored = result, change.operation != .delete, !response.body.isEmpty else { return result }
         // A page that says 200 is no success of a change.
         let stored = try user(in: response)
@@ -207,6 +213,11 @@ final class UserSource: Sendable {
             return .unknown("the answer to the change has another user")
         }
         return .stored(stored)
+    }
+
+    /// The system's own words of a failure.
+    private static func words(of response: UpstreamResponse) -> String? {
+        ErrorText.text(of: response.body, mediaType: response.fields["Content-Type"] ?? "")
     }
 
     /// In the namespace of what the system answers.
@@ -224,7 +235,7 @@ final class UserSource: Sendable {
     }
 
     private func document(_ response: UpstreamResponse, root: String) throws -> WireValue {
-        let body = try response.document(Self.mediaTypes, of: upstream.name)
+        let body = try response.document(Self.mediaTypes, of: upstream.name, quoting: Self.words(of: response))
         let value: WireValue
         do { value = try XMLFormat(untypedRoot: .named).read(body) } catch {
             throw MirrorRefusal(.malformed, "the answer is no XML")

@@ -6,6 +6,7 @@ const piece = 1 << 20;
 const pieceDeadline = 120_000;
 
 export class Attachments {
+  /** @param {import("./requests.js").Requests} requests */
   constructor(requests) {
     this.requests = requests;
   }
@@ -13,6 +14,7 @@ export class Attachments {
   /**
    * Uploads what the server does not have yet of it.
    * @param {Blob} blob
+   * @param {import("./requests.js").Bounds} options
    * @returns {Promise<string>} the digest, for a record's field
    */
   async upload(blob, options = {}) {
@@ -28,7 +30,11 @@ export class Attachments {
     return digest;
   }
 
-  /** @returns {Promise<Blob>} */
+  /**
+   * @param {string} digest
+   * @param {import("./requests.js").Bounds} options
+   * @returns {Promise<Blob>}
+   */
   async download(digest, options = {}) {
     return this.requests.bounded({ deadline: pieceDeadline, ...options }, async (signal) => {
       const answer = await this.requests.answer("GET", `/sync/v1/attachments/${digest}`, { headers: {}, signal });

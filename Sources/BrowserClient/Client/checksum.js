@@ -17,6 +17,7 @@ export function recordNumber(collection, id, rev) {
 
 /** How many records a scope has, and the sum of their numbers. */
 export class Summary {
+  /** @param {{count?: number, checksum?: string}} stored */
   constructor({ count = 0, checksum = "0" } = {}) {
     this.count = count;
     this.sum = BigInt(`0x${checksum}`);
@@ -36,6 +37,7 @@ export class Summary {
     return { count: this.count, checksum: this.sum.toString(16).padStart(16, "0") };
   }
 
+  /** @param {{[name: string]: any}} other */
   agrees({ count, checksum }) {
     return this.count === count && this.stored.checksum === checksum;
   }

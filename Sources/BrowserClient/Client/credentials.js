@@ -1,11 +1,18 @@
 // How calls show who makes them. A page from the gateway itself uses the session cookie, which no script can read; an
 // app from elsewhere keeps tokens in a storage of its choice. Neither keeps the password.
 
+/**
+ * @typedef {{accessToken: string, refreshToken: string}} Tokens
+ * @typedef {{load(): Tokens | null | undefined | Promise<Tokens | null | undefined>, save(tokens: Tokens): void | Promise<void>, clear(): void | Promise<void>}} TokenStorage
+ *   where an app keeps tokens
+ */
+
 /** The session cookie, which the browser sends by itself. */
 export class CookieCredential {
   usesCookie = true;
 
   /** No foreign page can send this field without the gateway's permission: the guard against forged requests. */
+  /** @param {Headers} headers */
   async authorize(headers) {
     headers.set("X-Requested-With", "portico");
   }
@@ -14,7 +21,8 @@ export class CookieCredential {
     return false;
   }
 
-  async keep() {}
+  /** @param {Tokens} [_tokens] */
+  async keep(_tokens) {}
   async forget() {}
 }
 
@@ -22,18 +30,25 @@ export class CookieCredential {
 export class TokenCredential {
   usesCookie = false;
 
-  /** @param {{load(): any, save(tokens: any): any, clear(): any}} storage may be asynchronous */
+  /**
+   * @param {TokenStorage} storage
+   * @param {(refreshToken: string) => Promise<Tokens | null>} exchange
+   */
   constructor(storage = new MemoryStorage(), exchange = async () => null) {
     this.storage = storage;
     this.exchange = exchange;
   }
 
+  /** @param {Headers} headers */
   async authorize(headers) {
     const tokens = await this.storage.load();
     if (tokens) headers.set("Authorization", `Bearer ${tokens.accessToken}`);
   }
 
-  /** One exchange at a time: a refresh token that is shown twice ends the sign-in. */
+  /**
+   * One exchange at a time: a refresh token that is shown twice ends the sign-in.
+   * @returns {Promise<boolean>}
+   */
   renew() {
     this.renewal ??= this.renewOnce().finally(() => { this.renewal = undefined; });
     return this.renewal;
@@ -48,6 +63,7 @@ export class TokenCredential {
     return next !== null;
   }
 
+  /** @param {Tokens} tokens */
   async keep({ accessToken, refreshToken }) {
     await this.storage.save({ accessToken, refreshToken });
   }
@@ -59,7 +75,12 @@ export class TokenCredential {
 
 /** Forgets with the page. */
 export class MemoryStorage {
+  /** @type {Tokens | undefined} */
+  tokens = undefined;
+
+  /** @returns {Tokens | undefined} */
   load() { return this.tokens; }
+  /** @param {Tokens} tokens */
   save(tokens) { this.tokens = tokens; }
   clear() { this.tokens = undefined; }
 }

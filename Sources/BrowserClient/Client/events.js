@@ -8,13 +8,21 @@ import { Pause } from "./pause.js";
 const longestEvent = 16 << 20;
 
 /**
+ * @typedef {{event: string, data: string, id?: string}} ServerEvent
+ * @typedef {{signal?: AbortSignal, lastEventId?: string, silence?: number, onState?: (isOpen: boolean) => void}} EventOptions
+ *   `silence`: milliseconds without a byte after which the connection counts as lost
+ */
+
+/**
  * The events of a path. Comes back by itself with `Last-Event-ID`; ends when `signal` aborts, and throws what is not
  * temporary, such as 401 or 410.
- * @param {{signal?: AbortSignal, lastEventId?: string, silence?: number, onState?: (isOpen: boolean) => void}} options
- *   `silence`: milliseconds without a byte after which the connection counts as lost
- * @yields {{event: string, data: string, id: string}}
+ * @param {import("./requests.js").Requests} requests
+ * @param {string} path
+ * @param {EventOptions} options
+ * @returns {AsyncGenerator<ServerEvent, void, undefined>}
  */
-export async function* events(requests, path, { signal, lastEventId, silence = 60_000, onState = () => {} } = {}) {
+export async function* events(requests, path, options = {}) {
+  const { signal, lastEventId, silence = 60_000, onState = () => {} } = options;
   const state = { id: lastEventId, retry: 2_000 };
   const pause = new Pause(signal);
   while (!signal?.aborted) {
@@ -43,7 +51,7 @@ async function* connection(requests, path, state, signal, silence, onState) {
   try {
     const headers = { Accept: "text/event-stream" };
     if (state.id) headers["Last-Event-ID"] = state.id;
-    const both = signal ? AbortSignal.any([signal, lost.signal]) : lost.signal;
+    const both = signal ? /** @type {any} */ (AbortSignal).any([signal, lost.signal]) : lost.signal;
     const response = await requests.open("GET", path, { headers, signal: both });
     onState(true);
     yield* parsed(response.body, state, watch);
@@ -72,6 +80,7 @@ async function* parsed(body, state, watch) {
 /** Lines to events; knows nothing of where they come from. */
 export class EventParser {
   rest = "";
+  /** @type {{event?: string, id?: string, data?: string[]}} */
   event = {};
   size = 0;
 

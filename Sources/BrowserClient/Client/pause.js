@@ -60,7 +60,7 @@ export class Nudge {
 class Attempt {
   constructor(signal) {
     this.ending = new AbortController();
-    this.signal = AbortSignal.any([signal, this.ending.signal]);
+    this.signal = /** @type {any} */ (AbortSignal).any([signal, this.ending.signal]);
     this.wasOffline = globalThis.navigator?.onLine === false;
     for (const name of ["offline", "online"]) globalThis.addEventListener?.(name, this);
   }
@@ -80,10 +80,15 @@ class Attempt {
 }
 
 /**
+ * @typedef {{signal: AbortSignal, nudge: Nudge, recover: (error: any) => Promise<boolean>}} Doing
+ *   `recover`: whether to wait before the next attempt
+ */
+
+/**
  * Does `work` again after each nudge, until `signal` aborts, and at once when the browser says that it is online. A
  * failure delays it and never ends it.
  * @param {(signal: AbortSignal) => Promise<void>} work
- * @param {(error: any) => Promise<boolean>} recover whether to wait before the next attempt
+ * @param {Doing} doing
  */
 export async function keepDoing(work, { signal, nudge, recover }) {
   const pause = new Pause(signal);

@@ -9,28 +9,54 @@ import { Replica } from "./replica.js";
 import { Requests } from "./requests.js";
 import { Resource } from "./resources.js";
 
+export { Attachments } from "./attachments.js";
 export { MemoryStorage } from "./credentials.js";
 export { PorticoError } from "./errors.js";
+export { Replica } from "./replica.js";
+export { Resource } from "./resources.js";
 
 /**
- * @param {{url?: string, tokens?: {load, save, clear}}} options
+ * @typedef {import("./credentials.js").Tokens} Tokens
+ * @typedef {import("./credentials.js").TokenStorage} TokenStorage
+ * @typedef {import("./requests.js").CallOptions} CallOptions
+ * @typedef {import("./resources.js").ListQuery} ListQuery
+ * @typedef {import("./replica.js").ReplicaRecord} ReplicaRecord
+ * @typedef {import("./replica.js").Problem} Problem
+ * @typedef {import("./replica.js").Phase} Phase
+ * @typedef {import("./events.js").ServerEvent} ServerEvent
+ * @typedef {{id: string, name: string, displayName?: string, roles: string[]}} User
+ * @typedef {{url?: string, tokens?: TokenStorage}} Options
  *   `url`: the gateway, where the page is not from there (then its origin must be in `http.cors.origins`);
  *   `tokens`: where to keep tokens; without it the session cookie is used.
+ */
+
+/**
+ * A connection to a gateway. Nothing is sent yet.
+ * @param {Options} options
  */
 export function connect(options = {}) {
   return new Portico(options);
 }
 
 export class Portico {
-  constructor({ url = "", tokens } = {}) {
+  /** @param {Options} options */
+  constructor(options = {}) {
+    const { url = "", tokens } = options;
+    /** The gateway's address; empty: where the page is from. */
     this.url = url.replace(/\/+$/, "");
     this.credential = tokens
       ? new TokenCredential(tokens, (refreshToken) => this.exchange(refreshToken)) : new CookieCredential();
     this.requests = new Requests(this.url, this.credential);
+    /** Bytes that records name by their digest. */
     this.attachments = new Attachments(this.requests);
   }
 
-  /** @returns {Promise<{id: string, name: string, roles: string[]}>} */
+  /**
+   * @param {string} username
+   * @param {string} password
+   * @returns {Promise<User>}
+   * @throws {PorticoError} `auth.invalid` where the name or the password is wrong
+   */
   async signIn(username, password) {
     await this.credential.forget();
     const { value } = await this.requests.json("POST", "/auth/login", { body: { username, password } });
@@ -39,6 +65,7 @@ export class Portico {
     return value.user;
   }
 
+  /** @param {{everywhere?: boolean}} options `everywhere`: every sign-in of the account */
   async signOut({ everywhere = false } = {}) {
     forget(this.url);
     try {
@@ -48,7 +75,10 @@ export class Portico {
     }
   }
 
-  /** The account that is signed in; null: none. Without a network: who was, as far as this browser knows. */
+  /**
+   * The account that is signed in; null: none. Without a network: who was, as far as this browser knows.
+   * @returns {Promise<User | null>}
+   */
   async user() {
     try {
       const { value } = await this.requests.json("GET", "/auth/me");
@@ -61,35 +91,65 @@ export class Portico {
     }
   }
 
-  /** Records online, such as `resource("notes", "notes")`. */
+  /**
+   * Records online, such as `resource("notes", "notes")`.
+   * @param {string} adapter
+   * @param {string} entity
+   */
   resource(adapter, entity) {
     return new Resource(this.requests, adapter, entity);
   }
 
-  /** An operation without a path of its own: `call("notes", "share", {id, with: ["bob"]})`. */
+  /**
+   * An operation without a path of its own: `call("notes", "share", {id, with: ["bob"]})`.
+   * @param {string} adapter
+   * @param {string} operation
+   * @param {any} input
+   * @param {CallOptions} options
+   * @returns {Promise<any>}
+   */
   async call(adapter, operation, input = {}, options = {}) {
     const path = `/api/v1/${encodeURIComponent(adapter)}/operations/${encodeURIComponent(operation)}`;
     return (await this.requests.json("POST", path, { ...options, body: input })).value;
   }
 
-  /** Any path, JSON in and out. */
+  /**
+   * Any path, JSON in and out.
+   * @param {string} method
+   * @param {string} path
+   * @param {CallOptions} options
+   * @returns {Promise<any>}
+   */
   async request(method, path, options = {}) {
     return (await this.requests.json(method, path, options)).value;
   }
 
-  /** Server-sent events of a path, for ever: it comes back by itself, after the last event it got. */
+  /**
+   * Server-sent events of a path, for ever: it comes back by itself, after the last event it got.
+   * @param {string} path
+   * @param {import("./events.js").EventOptions} options
+   */
   events(path, options = {}) {
     return events(this.requests, path, options);
   }
 
-  /** A copy of what the user may see of these collections, that works without a network. */
+  /**
+   * A copy of what the user may see of these collections, that works without a network.
+   * @param {string[]} collections
+   * @param {{sync?: boolean}} options `sync`: false where another page keeps it up to date
+   * @returns {Promise<Replica>}
+   */
   async replica(collections, options = {}) {
     const user = await this.user();
     if (!user) throw new PorticoError("client.signedOut", "No account is signed in.", { status: 401 });
     return Replica.open(this.requests, `portico ${this.url || location.origin} ${user.id}`, collections, options);
   }
 
-  /** The next tokens; null: the sign-in has ended. Throws where the server cannot say. */
+  /**
+   * The next tokens; null: the sign-in has ended. Throws where the server cannot say.
+   * @param {string} refreshToken
+   * @returns {Promise<Tokens | null>}
+   */
   async exchange(refreshToken) {
     const anonymous = new Requests(this.url, new TokenCredential());
     try {

@@ -15,6 +15,7 @@ export class Pull {
 
   constructor(database, device) {
     this.database = database;
+    this.clientId = device.clientId;
     this.from = device.checkpoint;
     this.history = device.history;
     this.known = device.known;

@@ -10,11 +10,20 @@ const refetches = 2;
 
 export class Pulling {
   /**
+   * @param {import("./requests.js").Requests} requests
+   * @param {IDBDatabase} database
+   * @param {import("./outbox.js").Outbox} outbox
+   * @param {string[]} collections
    * @param {(collections: string[]) => void} changed hears what a pull has touched
-   * @param {(move: {collection, id, movedTo}) => void} moved hears of records that have another id from now on
+   * @param {(move: {collection: string, id: string, movedTo: string}) => void} moved hears of records that have another id from now on
    */
   constructor(requests, database, outbox, collections, changed, moved) {
-    Object.assign(this, { requests, database, outbox, collections, changed, moved });
+    this.requests = requests;
+    this.database = database;
+    this.outbox = outbox;
+    this.collections = collections;
+    this.changed = changed;
+    this.moved = moved;
   }
 
   /** To the end; applied as a whole. */
@@ -26,7 +35,7 @@ export class Pulling {
   /** What changes from now on, as it changes. Ends with the signal, or by throwing. */
   async follow(signal, onState) {
     let pull = await this.begin();
-    const query = new URLSearchParams({ checkpoint: pull.from, collections: this.collections.join(",") });
+    const query = new URLSearchParams({ checkpoint: pull.from, collections: this.collections.join(","), clientId: pull.clientId });
     for await (const event of events(this.requests, `/sync/v1/live?${query}`, { signal, onState })) {
       const page = JSON.parse(event.data);
       if (event.event === "error") throw new PorticoError(page.error.code, page.error.message, { status: 503 });
@@ -43,7 +52,7 @@ export class Pulling {
   async finish(pull, ask, signal) {
     for (let attempts = 0; attempts <= refetches;) {
       const describe = pull.known?.description ?? "none";
-      const body = { ...ask, collections: this.collections, limit: operationsOfPage, describe };
+      const body = { ...ask, collections: this.collections, limit: operationsOfPage, describe, clientId: pull.clientId };
       const page = (await this.requests.json("POST", "/sync/v1/pull", { body, signal })).value;
       const wrong = await this.receive(pull, page);
       if (wrong?.length === 0) return;

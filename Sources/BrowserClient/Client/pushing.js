@@ -7,7 +7,7 @@ const mutationsOfBatch = 100;
 export class Pushing {
   limit = mutationsOfBatch;
 
-  /** @param {(ended: {edit, outcome}[]) => void} settled hears what became of edits */
+  /** @param {(ended: {edit: any, outcome: any}[]) => void} settled hears what became of edits */
   constructor(requests, outbox, settled) {
     this.requests = requests;
     this.outbox = outbox;

@@ -7,13 +7,27 @@ import { PorticoError } from "./errors.js";
 import { Synchronizer } from "./synchronizer.js";
 
 /**
+ * @typedef {"syncing" | "live" | "offline" | "signedOut" | "failed"} Phase
+ * @typedef {{id: string, rev: number, fields: Record<string, any>, isPending: boolean}} ReplicaRecord
+ *   `isPending`: something of it was done here and not sent yet
+ * @typedef {{number: number, collection: string, id: string, operation: "create" | "update" | "delete",
+ *   fields?: Record<string, any>, mine: any, cause: "conflict" | "rejected", record: any, reason?: string, message?: string}} Problem
+ */
+
+/**
  * Events, each a CustomEvent with a `detail`:
  * `change` {collections}: records look different; `state` {phase, error?}: `syncing`, `live`, `offline`, `signedOut` or
  * `failed`; `settled` {edit, outcome}: the server made an edit; `problem` {edit, outcome}: it did not; `moved`
  * {collection, id, movedTo}: a record has another id from now on, because another system chose its key.
  */
 export class Replica extends EventTarget {
-  /** Opens at once with whatever was last synced, and syncs for as long as the page lives or until `close`. */
+  /**
+   * Opens at once with whatever was last synced, and syncs for as long as the page lives or until `close`.
+   * @param {import("./requests.js").Requests} requests
+   * @param {string} name
+   * @param {string[]} collections
+   * @param {{sync?: boolean}} options
+   */
   static async open(requests, name, collections, { sync = true } = {}) {
     if (!globalThis.navigator?.locks) {
       throw new PorticoError("client.insecure", "A replica needs a page from https, or from this very machine.");
@@ -23,9 +37,29 @@ export class Replica extends EventTarget {
     return replica;
   }
 
+  /**
+   * @param {import("./requests.js").Requests} requests
+   * @param {string} name
+   * @param {string[]} collections
+   * @param {IDBDatabase} database
+   */
   constructor(requests, name, collections, database) {
     super();
-    Object.assign(this, { name, collections, database, phase: "offline", outbox: new Outbox(database) });
+    this.name = name;
+    /** The names of the collections that it holds. */
+    this.collections = collections;
+    this.database = database;
+    /**
+     * How it stands with the server.
+     * @type {Phase}
+     */
+    this.phase = "offline";
+    this.outbox = new Outbox(database);
+    /**
+     * Ends with the syncing.
+     * @type {Promise<void> | undefined}
+     */
+    this.running = undefined;
     this.synchronizer = new Synchronizer(this, requests);
     // The other pages of this browser that have it open.
     this.others = new BroadcastChannel(name);
@@ -36,7 +70,11 @@ export class Replica extends EventTarget {
     this.running = this.synchronizer.start();
   }
 
-  /** Every record of a collection, what was done here laid over it: `{id, rev, fields, isPending}`. */
+  /**
+   * Every record of a collection, what was done here laid over it.
+   * @param {string} collection
+   * @returns {Promise<ReplicaRecord[]>}
+   */
   records(collection) {
     return transact(this.database, ["rows", "edits", "acknowledged", "state"], "readonly", async (stores) => {
       const [device, rows, edits, acknowledged] = await Promise.all([
@@ -49,7 +87,12 @@ export class Replica extends EventTarget {
     });
   }
 
-  /** One record, or null. */
+  /**
+   * One record, or null.
+   * @param {string} collection
+   * @param {string} id
+   * @returns {Promise<ReplicaRecord | null>}
+   */
   record(collection, id) {
     return transact(this.database, everything, "readonly", async (stores) => {
       const { row, acknowledged, edits } = await around(stores, { collection, id });
@@ -60,16 +103,24 @@ export class Replica extends EventTarget {
 
   /**
    * How old the collection's records are by the last sync, where another system has their truth; else null. `isStale`: they
-   * are older than `freshFor` milliseconds. @returns {Promise<{asOf: Date, isStale: boolean}?>}
+   * are older than `freshFor` milliseconds.
+   * @param {string} collection
+   * @param {{freshFor?: number}} options
+   * @returns {Promise<{asOf: Date, isStale: boolean} | null>}
    */
   async age(collection, { freshFor = 300_000 } = {}) {
     const text = (await this.outbox.device()).ages?.[collection];
     if (!text) return null;
     const asOf = new Date(text);
-    return { asOf, isStale: Date.now() - asOf > freshFor };
+    return { asOf, isStale: Date.now() - asOf.getTime() > freshFor };
   }
 
-  /** Calls back with the records now and after every change. @returns {() => void} ends it */
+  /**
+   * Calls back with the records now and after every change.
+   * @param {string} collection
+   * @param {(records: ReplicaRecord[]) => void} callback
+   * @returns {() => void} ends it
+   */
   observe(collection, callback) {
     let isReading = false;
     let isStale = false;
@@ -83,7 +134,7 @@ export class Replica extends EventTarget {
       }
       isReading = false;
     };
-    const heard = ({ detail }) => { if (detail.collections.includes(collection)) read(); };
+    const heard = (event) => { if (event.detail.collections.includes(collection)) read(); };
     this.addEventListener("change", heard);
     read();
     return () => this.removeEventListener("change", heard);
@@ -91,7 +142,11 @@ export class Replica extends EventTarget {
 
   /**
    * The edit is durable when these return, and sent as soon as that is possible. The id: where none is given, the key
-   * field's, else a new one. @returns {Promise<string>} it
+   * field's, else a new one.
+   * @param {string} collection
+   * @param {Record<string, any>} fields
+   * @param {string} [id]
+   * @returns {Promise<string>} it
    */
   async create(collection, fields, id) {
     id ??= idIn(fields, described(await this.outbox.device(), collection)) ?? crypto.randomUUID();
@@ -99,10 +154,12 @@ export class Replica extends EventTarget {
     return id;
   }
 
+  /** @param {string} collection @param {string} id @param {Record<string, any>} fields those that change */
   update(collection, id, fields) {
     return this.edit({ operation: "update", collection, id, fields });
   }
 
+  /** @param {string} collection @param {string} id */
   delete(collection, id) {
     return this.edit({ operation: "delete", collection, id });
   }
@@ -111,18 +168,26 @@ export class Replica extends EventTarget {
    * Edits that the server did not make, until each is resolved:
    * `{number, collection, id, operation, fields, mine, cause: "conflict" | "rejected", record, reason, message}`;
    * `record` is the server's copy, null where it is gone; `mine` is the record as it was wanted.
+   * @returns {Promise<Problem[]>}
    */
   problems() {
     return this.outbox.problems();
   }
 
-  /** The server's copy stays. */
+  /**
+   * The server's copy stays.
+   * @param {number} number
+   */
   async discard(number) {
     await this.outbox.resolve(number, null);
     this.tell("state", { phase: this.phase });
   }
 
-  /** These fields are set on what the server has now; on nothing, where the record is gone, it is created anew. */
+  /**
+   * These fields are set on what the server has now; on nothing, where the record is gone, it is created anew.
+   * @param {number} number
+   * @param {Record<string, any>} [fields] nothing: those of the edit
+   */
   async retry(number, fields) {
     const problem = (await this.problems()).find((one) => one.number === number);
     const operation = problem?.cause === "conflict" && !problem.record ? "create" : problem?.operation;
@@ -130,7 +195,10 @@ export class Replica extends EventTarget {
     this.edited(problem.collection);
   }
 
-  /** How many edits wait for the server. */
+  /**
+   * How many edits wait for the server.
+   * @returns {Promise<number>}
+   */
   pending() {
     return transact(this.database, ["edits"], "readonly", ({ edits }) => answer(edits.count()));
   }

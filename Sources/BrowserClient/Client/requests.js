@@ -5,10 +5,15 @@ import { cancelled, errorFrom, offline, PorticoError, timedOut } from "./errors.
 /** Milliseconds that a call may take by default. */
 export const usualDeadline = 30_000;
 
+/**
+ * @typedef {{signal?: AbortSignal, deadline?: number}} Bounds `deadline`: milliseconds
+ * @typedef {Bounds & {body?: any, headers?: Record<string, string>}} CallOptions
+ */
+
 export class Requests {
   /**
    * @param {string} base the gateway's address, without a slash at its end; empty: where the page is from
-   * @param {{authorize: (headers: Headers) => Promise<void>, renew: () => Promise<boolean>}} credential
+   * @param {import("./credentials.js").CookieCredential | import("./credentials.js").TokenCredential} credential
    */
   constructor(base, credential, fetcher = globalThis.fetch.bind(globalThis)) {
     this.base = base;
@@ -18,10 +23,15 @@ export class Requests {
 
   /**
    * A call with JSON in and out.
+   * @param {string} method
+   * @param {string} path
+   * @param {CallOptions} call
    * @returns {Promise<{status: number, value: any, etag: string?, headers: Headers}>}
    * @throws {PorticoError} for everything but an answer of 200 to 299, or 304
    */
-  async json(method, path, { body, headers = {}, ...options } = {}) {
+  async json(method, path, call = {}) {
+    const { body, headers = {}, ...options } = call;
+    /** @type {Record<string, string>} */
     const all = { Accept: "application/json", ...headers };
     if (body !== undefined) all["Content-Type"] = "application/json";
     const text = body === undefined ? undefined : JSON.stringify(body);
@@ -32,15 +42,28 @@ export class Requests {
     });
   }
 
-  /** A call whose answer the caller reads by itself, within no deadline but its own signal. */
-  async open(method, path, { headers = {}, body, signal } = {}) {
+  /**
+   * A call whose answer the caller reads by itself, within no deadline but its own signal.
+   * @param {string} method
+   * @param {string} path
+   * @param {CallOptions} call
+   * @returns {Promise<Response>}
+   */
+  async open(method, path, call = {}) {
+    const { headers = {}, body, signal } = call;
     return this.mapped(signal, null, () => this.answer(method, path, { headers, body, signal }));
   }
 
-  /** Does `work` until it is done, the deadline is over or the caller's signal aborts. */
-  async bounded({ signal, deadline = usualDeadline } = {}, work) {
-    const limit = AbortSignal.timeout(deadline);
-    const both = signal ? AbortSignal.any([signal, limit]) : limit;
+  /**
+   * Does `work` until it is done, the deadline is over or the caller's signal aborts.
+   * @template Result
+   * @param {Bounds} bounds
+   * @param {(signal: AbortSignal) => Promise<Result>} work
+   * @returns {Promise<Result>}
+   */
+  async bounded({ signal, deadline = usualDeadline }, work) {
+    const limit = /** @type {any} */ (AbortSignal).timeout(deadline);
+    const both = signal ? /** @type {any} */ (AbortSignal).any([signal, limit]) : limit;
     return this.mapped(signal, limit, () => work(both));
   }
 

@@ -1,6 +1,19 @@
 // Records of one entity, online: /api/v1/{adapter}/{entity}.
 
+/**
+ * @typedef {import("./requests.js").Bounds} Bounds
+ * @typedef {{filter?: string, search?: string, order?: string, select?: string, limit?: number, cursor?: string,
+ *   count?: boolean}} ListQuery
+ * @typedef {{status: number, value: any, etag: string | null, headers: Headers}} RecordAnswer `etag`: for `ifMatch`
+ * @typedef {Bounds & {ifMatch?: string}} ChangeOptions
+ */
+
 export class Resource {
+  /**
+   * @param {import("./requests.js").Requests} requests
+   * @param {string} adapter
+   * @param {string} entity
+   */
   constructor(requests, adapter, entity) {
     this.requests = requests;
     this.path = `/api/v1/${encodeURIComponent(adapter)}/${encodeURIComponent(entity)}`;
@@ -8,9 +21,9 @@ export class Resource {
 
   /**
    * A page of records.
-   * @param {{filter?: string, search?: string, order?: string, select?: string, limit?: number, cursor?: string,
-   *   count?: boolean}} query
-   * @returns {Promise<{items: object[], next?: string, total?: number, asOf?: Date, isStale?: boolean}>} `asOf` where
+   * @param {ListQuery} query
+   * @param {Bounds} options
+   * @returns {Promise<{items: any[], next?: string, total?: number, asOf?: Date, isStale?: boolean}>} `asOf` where
    *   another system has the records' truth: when it had them; `isStale`: it could not be asked
    */
   async list(query = {}, options = {}) {
@@ -20,7 +33,12 @@ export class Resource {
     return { ...value, ...age(headers) };
   }
 
-  /** Every record, page after page. */
+  /**
+   * Every record, page after page.
+   * @param {ListQuery} query
+   * @param {Bounds} options
+   * @returns {AsyncGenerator<any, void, undefined>}
+   */
   async *all(query = {}, options = {}) {
     let cursor = query.cursor;
     do {
@@ -30,29 +48,55 @@ export class Resource {
     } while (cursor);
   }
 
-  /** @returns {Promise<{value: object, etag: string, asOf?: Date, isStale?: boolean}>} the tag is for `ifMatch` */
+  /**
+   * @param {string | number} id
+   * @param {Bounds} options
+   * @returns {Promise<RecordAnswer & {asOf?: Date, isStale?: boolean}>}
+   */
   async get(id, options = {}) {
     const answer = await this.requests.json("GET", this.of(id), options);
     return { ...answer, ...age(answer.headers) };
   }
 
+  /**
+   * @param {Record<string, any>} fields
+   * @param {Bounds} options
+   * @returns {Promise<RecordAnswer>}
+   */
   create(fields, options = {}) {
     return this.requests.json("POST", this.path, { ...options, body: fields });
   }
 
-  /** Sets the named fields, leaves the others. With `ifMatch` only where the record has not changed since. */
-  update(id, fields, { ifMatch, ...options } = {}) {
+  /**
+   * Sets the named fields, leaves the others. With `ifMatch` only where the record has not changed since.
+   * @param {string | number} id
+   * @param {Record<string, any>} fields
+   * @param {ChangeOptions} change
+   * @returns {Promise<RecordAnswer>}
+   */
+  update(id, fields, change = {}) {
+    const { ifMatch, ...options } = change;
     return this.requests.json("PATCH", this.of(id), { ...options, body: fields, headers: condition(ifMatch) });
   }
 
-  replace(id, fields, { ifMatch, ...options } = {}) {
+  /**
+   * @param {string | number} id
+   * @param {Record<string, any>} fields all of them
+   * @param {ChangeOptions} change
+   * @returns {Promise<RecordAnswer>}
+   */
+  replace(id, fields, change = {}) {
+    const { ifMatch, ...options } = change;
     return this.requests.json("PUT", this.of(id), { ...options, body: fields, headers: condition(ifMatch) });
   }
 
-  async delete(id, { ifMatch, ...options } = {}) {
+  /** @param {string | number} id @param {ChangeOptions} change */
+  async delete(id, change = {}) {
+    const { ifMatch, ...options } = change;
     await this.requests.json("DELETE", this.of(id), { ...options, headers: condition(ifMatch) });
   }
 
+  /** @param {string | number} id */
   of(id) {
     return `${this.path}/${encodeURIComponent(id)}`;
   }

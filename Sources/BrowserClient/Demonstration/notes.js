@@ -1,105 +1,137 @@
 // A page that works without a network: notes from the replica, edits into its outbox.
 
 import { connect } from "./portico.js";
+import "/pages/account.js";
+import { at, attempt, element } from "/pages/elements.js";
+import { Deletion } from "./deletion.js";
+import { conflictCard } from "./conflicts.js";
+import "./note-list.js";
+import "./note-editor.js";
 
 const portico = connect();
-const at = (id) => document.getElementById(id);
+const account = /** @type {import("/pages/account.js").Account} */ (document.querySelector("portico-account"));
+const list = /** @type {import("./note-list.js").NoteList} */ (document.querySelector("portico-notes"));
+const editor = /** @type {import("./note-editor.js").NoteEditor} */ (document.querySelector("portico-note"));
+const words = { live: "Up to date", syncing: "Syncing…", offline: "No network", signedOut: "Signed out", failed: "Failed" };
+/** @type {import("./replica.js").Replica | undefined} */
 let replica;
+/** @type {() => void} */
+let ended = () => {};
+/** @type {Deletion | undefined} */
+let deletion;
+let records = [];
 
 start();
 
 async function start() {
   navigator.serviceWorker?.register("worker.js").catch(() => {});
-  at("sign-in").addEventListener("submit", attempt(signIn));
-  at("sign-out").addEventListener("click", attempt(signOut));
+  account.leaving = leaving;
+  account.addEventListener("change", () => enter());
+  at("enter").addEventListener("click", () => account.open());
   at("new").addEventListener("submit", attempt(add));
-  (await portico.user()) ? await work() : show("sign-in", "No account is signed in.");
+  list.addEventListener("open", (event) => open(/** @type {CustomEvent} */ (event).detail));
+  editor.addEventListener("close", () => close());
+  editor.addEventListener("remove", (event) => remove(/** @type {CustomEvent} */ (event).detail));
+  await account.load(portico);
+  await enter();
 }
 
-async function signIn() {
-  await portico.signIn(at("username").value, at("password").value);
-  at("password").value = "";
-  await work();
-}
-
-async function signOut() {
-  if ((await replica.pending()) > 0 && !confirm("Some notes were not sent yet. Forget them?")) return;
-  await replica.destroy();
-  replica = undefined;
-  await portico.signOut();
-  show("sign-in", "Signed out.");
-}
-
-async function work() {
-  if (replica) return replica.sync();
-  replica = await portico.replica(["notes"]);
-  replica.observe("notes", showNotes);
+async function enter() {
+  const { user } = account;
+  at("welcome").hidden = user !== null;
+  at("work").hidden = user === null;
+  if (!user) {
+    await leave();
+    at("state").textContent = "";
+    return;
+  }
+  if (replica && editor.user?.id === user.id) return replica.sync();
+  await leave();
+  try {
+    replica = await portico.replica(["notes"]);
+  } catch (error) {
+    at("work").hidden = true;
+    at("welcome").hidden = false;
+    at("reason").textContent = error.message;
+    return;
+  }
+  editor.begin(replica, user);
+  list.user = user;
+  deletion = new Deletion(replica, at("undo"), show);
+  await deletion.resume();
+  ended = replica.observe("notes", (found) => { records = found; show(); });
   for (const type of ["state", "problem", "settled", "change"]) replica.addEventListener(type, showState);
-  show("work");
   await showState();
 }
 
+/** Ends with the account's notes in this page; they stay in the browser. */
+async function leave() {
+  ended();
+  await deletion?.finish();
+  await replica?.close();
+  [replica, deletion, records] = [undefined, undefined, []];
+  close();
+}
+
+/** Whether one may sign out: what was never sent would be lost with the copy in this browser. */
+async function leaving() {
+  if (!replica) return true;
+  await editor.save();
+  await deletion?.finish();
+  if ((await replica.pending()) > 0 && !confirm("Some notes were not sent yet. Forget them?")) return false;
+  ended();
+  await replica.destroy();
+  replica = undefined;
+  return true;
+}
+
 async function add() {
-  await replica.create("notes", { title: at("title").value, text: "" });
+  const id = await replica?.create("notes", { title: at("title").value, text: "" });
   at("title").value = "";
+  if (id) await open(id);
+}
+
+async function open(id) {
+  await editor.save();
+  editor.open(id, records);
+  document.body.dataset.view = "note";
+  at("hint").hidden = true;
+  list.show(shown(), id);
+}
+
+function close() {
+  editor.leave();
+  delete document.body.dataset.view;
+  at("hint").hidden = false;
+  list.show(shown(), null);
+}
+
+async function remove(record) {
+  await editor.save();
+  await deletion?.begin(record);
+  close();
+}
+
+const shown = () => records.filter((record) => record.id !== deletion?.id);
+
+function show() {
+  const open = editor.id !== null && shown().some((record) => record.id === editor.id);
+  if (editor.id !== null && !open && records.length) close();
+  editor.refresh(records);
+  list.show(shown(), editor.id);
 }
 
 async function showState() {
-  const pending = await replica.pending();
-  const words = { live: "Up to date", syncing: "Syncing…", offline: "No network", signedOut: "Signed out", failed: "Failed" };
-  at("state").textContent = pending ? `${words[replica.phase]}, ${pending} to be sent` : words[replica.phase];
+  if (!replica) return;
+  const [pending, problems] = await Promise.all([replica.pending(), replica.problems()]);
+  const parts = [];
+  // A conflict is what counts; that everything else is up to date would say that there is nothing to do.
+  if (problems.length) parts.push(problems.length === 1 ? "One note to be settled" : `${problems.length} notes to be settled`);
+  if (!problems.length || replica.phase !== "live") parts.push(words[replica.phase]);
+  if (pending) parts.push(`${pending} to be sent`);
+  at("state").textContent = parts.join(", ");
   at("state").dataset.phase = replica.phase;
-  if (replica.phase === "signedOut") at("sign-in").hidden = false;
-  at("conflicts").replaceChildren(...(await replica.problems()).map(problemItem));
-}
-
-function showNotes(records) {
-  const list = at("notes");
-  // What a person types into must not be replaced under the hands.
-  const focused = document.activeElement?.closest("li")?.dataset.id;
-  const items = records.map((record) => (record.id === focused ? document.activeElement.closest("li") : item(record)));
-  list.replaceChildren(...items);
-}
-
-function item({ id, fields, isPending }) {
-  const field = element("input", { value: fields.title ?? "", ariaLabel: "Title" });
-  field.addEventListener("change", attempt(() => replica.update("notes", id, { title: field.value })));
-  const remove = element("button", { textContent: "Delete", type: "button" });
-  remove.addEventListener("click", attempt(() => replica.delete("notes", id)));
-  const line = element("li", {}, field, remove);
-  Object.assign(line.dataset, { id, pending: isPending });
-  return line;
-}
-
-function problemItem({ number, cause, mine, record, message }) {
-  const said = cause === "conflict"
-    ? `Another client changed this note too. Yours: “${mine?.fields.title ?? "deleted"}”. Theirs: “${record?.fields.title ?? "deleted"}”.`
-    : `The server refused this: ${message ?? ""}`;
-  const keep = element("button", { textContent: "Keep mine", type: "button" });
-  keep.addEventListener("click", attempt(() => replica.retry(number)));
-  const take = element("button", { textContent: "Take theirs", type: "button" });
-  take.addEventListener("click", attempt(() => replica.discard(number)));
-  return element("div", { role: "alert" }, element("p", { textContent: said }), keep, take);
-}
-
-function show(section, state) {
-  for (const id of ["sign-in", "work"]) at(id).hidden = id !== section;
-  if (state) at("state").textContent = state;
-}
-
-function attempt(work) {
-  return async (event) => {
-    event.preventDefault();
-    try {
-      await work();
-    } catch (error) {
-      at("state").textContent = error.message;
-    }
-  };
-}
-
-function element(name, properties, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
+  at("state").dataset.open = problems.length > 0;
+  if (replica.phase === "signedOut") at("state").append(" ", element("button", { type: "button", class: "quiet", onclick: () => account.open() }, "Sign in"));
+  at("conflicts").replaceChildren(...problems.map((problem) => conflictCard(problem, replica, showState)));
 }

@@ -3,10 +3,12 @@
 
 const cache = "portico-pages";
 const files = [
-  "./", "notes.js", "notes.css", "portico.js", "attachments.js", "checksum.js", "credentials.js", "database.js",
-  "edits.js", "errors.js", "events.js", "outbox.js", "pause.js", "pull.js", "pulling.js", "pushing.js", "replica.js",
-  "requests.js", "resources.js", "synchronizer.js",
+  "./", "notes.js", "notes.css", "conflicts.js", "deletion.js", "note-editor.js", "note-list.js",
+  "portico.js", "attachments.js", "checksum.js", "credentials.js", "database.js", "edits.js", "errors.js", "events.js",
+  "outbox.js", "pause.js", "pull.js", "pulling.js", "pushing.js", "replica.js", "requests.js", "resources.js",
+  "synchronizer.js", "/pages/base.css", "/pages/elements.js", "/pages/account.js",
 ];
+const shared = new URL("/pages/", self.location.href).href;
 
 self.addEventListener("install", (event) => {
   event.waitUntil(caches.open(cache).then((kept) => kept.addAll(files)).then(() => self.skipWaiting()));
@@ -15,8 +17,9 @@ self.addEventListener("install", (event) => {
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
 self.addEventListener("fetch", (event) => {
-  const isOurs = event.request.method === "GET" && event.request.url.startsWith(self.registration.scope);
-  if (isOurs) event.respondWith(newest(event.request));
+  const { method, url } = event.request;
+  const isOurs = url.startsWith(self.registration.scope) || url.startsWith(shared);
+  if (method === "GET" && isOurs) event.respondWith(newest(event.request));
 });
 
 async function newest(request) {

@@ -1,21 +1,23 @@
 // The page: who is signed in, which room is open, and what the live stream says.
 
 import { connect } from "/client/portico.js";
-import { attempt, Conversation } from "./conversation.js";
+import "/pages/account.js";
+import { at, attempt } from "/pages/elements.js";
+import { Conversation } from "./conversation.js";
 import { RoomList } from "./room-list.js";
 import { ChatService } from "./service.js";
 
 const portico = connect();
 const service = new ChatService(portico);
-const find = (selector) => document.querySelector(selector);
-const tell = (text) => { find("#state").textContent = text; };
+const account = /** @type {import("/pages/account.js").Account} */ (document.querySelector("portico-account"));
+const tell = (text) => { at("state").textContent = text; };
 
 async function begin() {
-  const user = await portico.user();
-  find("#sign-in").hidden = user !== null;
-  find("#work").hidden = find("#sign-out").hidden = user === null;
-  if (!user) return tell("Not signed in.");
-  tell(`Signed in as ${user.name}.`);
+  const { user } = account;
+  at("welcome").hidden = user !== null;
+  at("work").hidden = user === null;
+  if (!user) return tell("");
+  tell("Connecting…");
   await new Chat(user).run();
 }
 
@@ -24,13 +26,13 @@ class Chat {
     this.user = user;
     this.conversation = new Conversation(service, user);
     this.rooms = new RoomList(service, { onOpen: (id) => this.open(id) });
-    find("#back").addEventListener("click", () => this.showRooms());
+    at("back").addEventListener("click", () => this.showRooms());
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.showRooms(); });
-    find("#new-room").addEventListener("submit", (event) => { event.preventDefault(); this.create(event.target); });
+    at("new-room").addEventListener("submit", attempt((event) => this.create(event.target)));
   }
 
   async run() {
-    const onState = (isOpen) => tell(isOpen ? `Signed in as ${this.user.name}.` : "The connection is lost; trying again…");
+    const onState = (isOpen) => tell(isOpen ? "Live" : "The connection is lost; trying again…");
     try {
       for await (const { name, data } of service.happenings({ onState })) await this.hear(name, data);
     } catch (error) {
@@ -81,30 +83,21 @@ class Chat {
 
   showRooms() {
     document.body.dataset.view = "rooms";
-    (find("#rooms [aria-current]") ?? find("#rooms button"))?.focus();
+    const rooms = at("rooms");
+    (rooms.querySelector("[aria-current]") ?? rooms.querySelector("button"))?.focus();
   }
 
-  create(form) {
-    attempt(form, async () => {
-      const members = find("#room-members").value.split(/[\s,]+/).filter(Boolean);
-      const room = await service.create(find("#room-name").value, members, find("#room-public").checked);
-      form.reset();
-      await this.rooms.load();
-      await this.open(room.id);
-    });
+  async create(form) {
+    const members = at("room-members").value.split(/[\s,]+/).filter(Boolean);
+    const room = await service.create(at("room-name").value, members, at("room-public").checked);
+    form.reset();
+    at("making").open = false;
+    await this.rooms.load();
+    await this.open(room.id);
   }
 }
 
-find("#sign-in form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  attempt(event.target, async () => {
-    await portico.signIn(find("#username").value, find("#password").value);
-    find("#password").value = "";
-    begin().catch((error) => tell(error.message));
-  });
-});
-find("#sign-out").addEventListener("click", async () => {
-  await portico.signOut().catch(() => {});
-  location.reload();
-});
-begin().catch((error) => tell(error.message));
+at("enter").addEventListener("click", () => account.open());
+// Everything that is shown is one person's.
+account.addEventListener("change", () => location.reload());
+account.load(portico).then(begin).catch((error) => tell(error.message));

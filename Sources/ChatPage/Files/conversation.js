@@ -1,5 +1,7 @@
 // One room: its messages, who is there, and the form to write.
 
+import { at, attempt, element } from "/pages/elements.js";
+import { withLinks } from "./links.js";
 import { newID } from "./service.js";
 
 /** Milliseconds: how long a typing signal is shown; one's own is sent twice in that time. */
@@ -9,12 +11,12 @@ export class Conversation {
   constructor(service, user) {
     this.service = service;
     this.user = user;
-    this.main = document.querySelector("#conversation");
-    this.list = document.querySelector("#messages");
-    this.scroller = document.querySelector("#scroller");
-    this.earlier = document.querySelector("#earlier");
-    this.text = document.querySelector("#text");
-    this.form = document.querySelector("#post");
+    this.main = at("conversation");
+    this.list = at("messages");
+    this.scroller = at("scroller");
+    this.earlier = at("earlier");
+    this.text = at("text");
+    this.form = at("post");
     this.shown = new Map();
     this.typists = new Map();
     this.listen();
@@ -27,7 +29,8 @@ export class Conversation {
     this.typists.clear();
     this.showTyping();
     this.main.hidden = false;
-    document.querySelector("#room-title").textContent = room.name;
+    at("choose").hidden = true;
+    at("room-title").textContent = room.name;
     await this.refresh();
     this.toEnd();
     this.text.focus();
@@ -36,6 +39,7 @@ export class Conversation {
   close() {
     this.room = undefined;
     this.main.hidden = true;
+    at("choose").hidden = false;
   }
 
   /** The latest page and who is there; what is shown already stays. */
@@ -63,14 +67,14 @@ export class Conversation {
   /** Adds a message in its place, or shows what became of it. */
   put(message) {
     const known = this.shown.get(message.id);
-    const item = known ?? document.createElement("li");
+    const item = known ?? element("li");
     item.dataset.seq = message.seq;
     item.className = message.user === this.user.name ? "own" : "";
     item.replaceChildren(...this.lines(message));
     if (known) return;
     const isAtEnd = this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < 80;
     this.shown.set(message.id, item);
-    const later = [...this.list.children].findLast((other) => Number(other.dataset.seq) < message.seq);
+    const later = [...this.list.children].reverse().find((other) => Number(other.dataset.seq) < message.seq);
     later ? later.after(item) : this.list.prepend(item);
     this.typists.delete(message.user);
     this.showTyping();
@@ -83,16 +87,11 @@ export class Conversation {
   }
 
   lines({ user, text, sent, edited }) {
-    const by = document.createElement("p");
-    by.className = "by";
-    const time = document.createElement("time");
-    time.dateTime = sent;
-    time.textContent = new Date(sent).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
-    by.append(user, " · ", time, edited && edited !== sent ? " · edited" : "");
-    const body = document.createElement("p");
-    body.className = "text";
-    body.textContent = text;
-    return [by, body];
+    const words = new Date(sent).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
+    return [
+      element("p", { class: "by" }, element("b", {}, user), " · ", element("time", { datetime: sent }, words), edited && edited !== sent ? " · edited" : null),
+      element("p", { class: "text" }, withLinks(text)),
+    ];
   }
 
   toEnd() { this.scroller.scrollTop = this.scroller.scrollHeight; }
@@ -104,13 +103,13 @@ export class Conversation {
     const here = new Set(online);
     const names = members.slice(0, 20).map((name) => (here.has(name) ? `${name} (online)` : name));
     const rest = members.length > 20 ? `, and ${members.length - 20} others` : "";
-    document.querySelector("#members").textContent = names.join(", ") + rest;
+    at("members").textContent = names.join(", ") + rest;
   }
 
   showTyping() {
     const names = [...this.typists.keys()];
     const text = names.length ? `${names.join(", ")} ${names.length > 1 ? "are" : "is"} typing…` : "";
-    document.querySelector("#typing").textContent = text;
+    at("typing").textContent = text;
   }
 
   types(name) {
@@ -121,16 +120,15 @@ export class Conversation {
 
   /** Up to the last message, once the page is visible. */
   markRead() {
-    const last = [...this.shown].reduce(
-      (latest, [id, item]) => (Number(item.dataset.seq) > (latest?.seq ?? 0) ? { id, seq: Number(item.dataset.seq) } : latest),
-      undefined);
+    const last = [...this.shown].map(([id, item]) => ({ id, seq: Number(item.dataset.seq) }))
+      .reduce((latest, one) => (one.seq > (latest?.seq ?? 0) ? one : latest), /** @type {{id: string, seq: number} | undefined} */ (undefined));
     if (!last || document.hidden || last.id === this.marked) return;
     this.marked = last.id;
     this.service.markRead(this.room.id, last.id).catch(() => { this.marked = undefined; });
   }
 
   listen() {
-    this.form.addEventListener("submit", (event) => { event.preventDefault(); this.post(); });
+    this.form.addEventListener("submit", attempt(() => this.post()));
     this.text.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
@@ -143,39 +141,26 @@ export class Conversation {
     });
     this.earlier.addEventListener("click", () => this.showEarlier());
     document.addEventListener("visibilitychange", () => { if (this.room) this.markRead(); });
-    const invite = document.querySelector("#invite");
-    invite.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const input = invite.querySelector("input");
-      attempt(invite, async () => {
-        await this.service.invite(this.room.id, input.value.trim());
-        input.value = "";
-      });
-    });
+    at("invite").addEventListener("submit", attempt(async () => {
+      await this.service.invite(this.room.id, at("invitee").value.trim());
+      at("invitee").value = "";
+      at("inviting").open = false;
+    }));
   }
 
   /** Sent again after a failure, a message keeps its id: it cannot come twice. */
-  post() {
+  async post() {
     const { room } = this;
     const text = this.text.value;
     if (!text.trim() || this.isPosting) return;
     if (this.draft?.text !== text || this.draft.room !== room.id) this.draft = { id: newID(), text, room: room.id };
     this.isPosting = true;
-    attempt(this.form, async () => {
+    try {
       const message = await this.service.post(room.id, this.draft.id, text);
       if (this.text.value === text) this.text.value = "";
       if (this.room === room) { this.put(message); this.toEnd(); }
-    }).finally(() => { this.isPosting = false; });
-  }
-}
-
-/** Shows in a form why something did not work. */
-export async function attempt(form, work) {
-  const place = form.querySelector(".error");
-  place.textContent = "";
-  try {
-    await work();
-  } catch (error) {
-    place.textContent = error.message;
+    } finally {
+      this.isPosting = false;
+    }
   }
 }

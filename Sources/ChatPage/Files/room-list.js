@@ -1,11 +1,13 @@
 // The list of rooms with their unread counts, and the rooms that one may join.
 
+import { at, attempt, element } from "/pages/elements.js";
+
 export class RoomList {
   constructor(service, { onOpen }) {
     this.service = service;
     this.onOpen = onOpen;
-    this.list = document.querySelector("#rooms");
-    this.joinable = document.querySelector("#public-rooms");
+    this.list = at("rooms");
+    this.joinable = at("public-rooms");
     this.rooms = [];
   }
 
@@ -37,50 +39,32 @@ export class RoomList {
   }
 
   show() {
-    const focused = document.activeElement?.dataset?.room;
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.room;
     this.list.replaceChildren(...this.rooms.map((room) => this.item(room)));
+    at("no-rooms").hidden = this.rooms.length > 0;
     if (focused) this.list.querySelector(`[data-room="${CSS.escape(focused)}"]`)?.focus();
     const unread = this.rooms.reduce((sum, room) => sum + room.unread, 0);
     document.title = unread ? `(${unread}) Chat` : "Chat";
   }
 
   item(room) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.dataset.room = room.id;
-    button.append(room.name);
-    if (room.id === this.current) button.setAttribute("aria-current", "true");
-    if (room.unread) {
-      const count = document.createElement("span");
-      count.className = "count";
-      count.textContent = room.unread > 99 ? "99+" : room.unread;
-      button.append(count);
-      button.setAttribute("aria-label", `${room.name}, ${room.unread} unread`);
-    }
-    button.addEventListener("click", () => this.onOpen(room.id));
-    const item = document.createElement("li");
-    item.append(button);
-    return item;
+    const label = room.unread ? `${room.name}, ${room.unread} unread` : null;
+    const current = room.id === this.current ? "true" : null;
+    return element("li", {},
+      element("button", { type: "button", "data-room": room.id, "aria-current": current, "aria-label": label, onclick: () => this.onOpen(room.id) },
+        room.name, room.unread ? element("span", { class: "count" }, room.unread > 99 ? "99+" : String(room.unread)) : null));
   }
 
   showJoinable(rooms) {
     if (!rooms.length) return this.joinable.replaceChildren();
-    const title = document.createElement("h3");
-    title.textContent = "Rooms to join";
-    const list = document.createElement("ul");
-    for (const room of rooms) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = `Join ${room.name}`;
-      button.addEventListener("click", async () => {
-        await this.service.join(room.id);
-        await this.load();
-        this.onOpen(room.id);
-      });
-      const item = document.createElement("li");
-      item.append(button);
-      list.append(item);
-    }
-    this.joinable.replaceChildren(title, list);
+    const join = (room) => attempt(async () => {
+      await this.service.join(room.id);
+      await this.load();
+      this.onOpen(room.id);
+    });
+    this.joinable.replaceChildren(
+      element("h3", {}, "Rooms to join"),
+      element("ul", {}, rooms.map((room) => element("li", {}, element("button", { type: "button", onclick: join(room) }, `Join ${room.name}`)))),
+      element("p", { class: "problem", role: "alert" }));
   }
 }

@@ -1,11 +1,22 @@
-// The table of contents: what there is, by adapter, with a search over names, paths and summaries.
+// The table of contents: what there is, by adapter, with a search over names, paths, summaries, parameters and fields.
 
-import { element } from "./elements.js";
+import { element } from "/pages/elements.js";
+
+/** What the pages beside those of the adapters say, for the search. */
+const pages = [
+  ["#/", "Overview", "What is served here A first call Adapters OData and SOAP Live streams Copies for devices sync pull push Formats JSON XML property list CBOR For programs OpenAPI"],
+  ["#/clients", "Clients", "Swift package JavaScript client replica offline typed client generate"],
+  ["#/errors", "Errors", "What failures say Codes"],
+];
 
 const verbs = { list: "list", create: "create", read: "read", update: "change", replace: "replace", delete: "delete" };
 
 /** An operation's name for people: `list`, `share`, `POST /auth/login`. */
 export const label = (operation) => verbs[operation.kind] ?? operation.title;
+
+const name = (operation) => (operation.entity ? `${operation.entity} ${label(operation)}` : label(operation));
+
+const fieldWords = (schema) => Object.entries(schema?.properties ?? {}).flatMap(([field, { description }]) => [field, description ?? ""]);
 
 export const link = {
   service: (service) => `#/${encodeURIComponent(service.name)}`,
@@ -53,24 +64,27 @@ export class Contents extends HTMLElement {
       const inside = services.filter((one) => one.isAdapter === isAdapter).map((one) => one.shown);
       return inside.length ? [element("h2", {}, title), ...inside] : [];
     });
-    const pages = [["#/", "Overview"], ["#/errors", "Errors"]].filter(([, title]) => has(title));
-    const nothing = services.length || pages.length ? null : element("p", { class: "nothing" }, "Nothing is called so.");
-    this.list.replaceChildren(element("ul", {}, pages.map(([address, title]) => element("li", {}, element("a", { href: address }, title)))), ...groups.flat(), ...(nothing ? [nothing] : []));
+    const found = pages.filter(([, title, words]) => has(title, words));
+    const nothing = services.length || found.length ? null : element("p", { class: "nothing" }, "Nothing is called so.");
+    this.list.replaceChildren(element("ul", {}, found.map(([address, title]) => element("li", {}, element("a", { href: address }, title)))), ...groups.flat(), ...(nothing ? [nothing] : []));
     this.mark(location.hash || "#/");
   }
 
   service(service, isSearch, has) {
     const isWhole = has(service.name, service.title);
-    const entities = service.entities.filter((one) => isWhole || has(one.name, one.summary ?? "", service.title));
-    const fits = (one) => isWhole || has(one.name, one.path, one.summary, one.method);
+    const entities = service.entities.filter((one) => isWhole || has(one.name, one.summary ?? "", service.title, ...fieldWords(one.schema)));
+    const fits = (one) => isWhole || has(one.name, one.path, one.summary, one.method, ...one.parameters.flatMap((each) => [each.name, each.description ?? ""]));
     const calls = [...service.calls, ...service.streams].filter(fits);
     const inEntities = isSearch && !isWhole ? service.operations.filter((one) => one.entity && fits(one) && !entities.some((known) => known.name === one.entity)) : [];
     const others = [...service.mounts.map((one) => one.operation), ...service.soap].filter(fits);
     if (!isWhole && !entities.length && !calls.length && !inEntities.length && !others.length) return null;
+    // Two that are called alike have their paths beside them.
+    const names = [...calls, ...inEntities, ...others].map((one) => `${one.method} ${name(one)}`);
+    const path = (one) => (names.filter((other) => other === `${one.method} ${name(one)}`).length > 1 ? element("span", { class: "kind" }, one.path) : null);
     const items = [
       element("li", {}, element("a", { href: link.service(service) }, "About")),
       ...entities.map((one) => element("li", {}, element("a", { href: link.entity(one) }, one.name, element("span", { class: "kind" }, "records")))),
-      ...[...calls, ...inEntities, ...others].map((one) => element("li", {}, element("a", { href: link.operation(one) }, badge(one.method), " ", one.entity ? `${one.entity} ${label(one)}` : label(one)))),
+      ...[...calls, ...inEntities, ...others].map((one) => element("li", {}, element("a", { href: link.operation(one) }, badge(one.method), " ", name(one), path(one)))),
     ];
     const isOpen = isSearch || location.hash.startsWith(link.service(service));
     const shown = element("details", { class: "service", open: isOpen }, element("summary", {}, service.title), element("ul", {}, items));

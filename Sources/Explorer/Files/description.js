@@ -18,6 +18,9 @@ export function whoMayCall(operation) {
   return `Accounts with the role ${texts.join(" or ")}`;
 }
 
+/** Beginning with a capital, unless with code. */
+export const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
+
 /** @typedef {{id: string, method: string, path: string, summary: string, effect: string, service: string, name: string,
  *   kind: "list"|"create"|"read"|"update"|"replace"|"delete"|"call"|"stream"|"mount"|"soap"|"page", entity?: string,
  *   parameters: any[], body?: {required: boolean, schema: any}, answers: any[], security: any[], title: string}} Operation */
@@ -38,7 +41,7 @@ export class Description {
       for (const method of methods) if (item[method]) this.add(method.toUpperCase(), path, item[method], texts, adapters);
     }
     for (const [name, adapter] of Object.entries(adapters)) {
-      if (!this.service(name)) this.services.push({ name, title: adapter.title, summary: adapter.summary, isAdapter: true, operations: [], entities: [] });
+      if (!this.service(name)) this.services.push({ name, title: adapter.title, summary: sentence(adapter.summary), isAdapter: true, operations: [], entities: [] });
     }
     for (const service of this.services) this.sort(service, adapters[service.name]);
     // As devices call it: by the entity's name alone where no other adapter has one of that name.
@@ -60,7 +63,7 @@ export class Description {
     if (!service) {
       const known = adapters[adapter];
       service = {
-        name, title: known?.title ?? tag, summary: known?.summary ?? texts.get(tag) ?? "", isAdapter: adapter !== undefined,
+        name, title: known?.title ?? tag, summary: sentence(known?.summary ?? texts.get(tag)), isAdapter: adapter !== undefined,
         operations: [], entities: [],
       };
       this.services.push(service);
@@ -78,10 +81,10 @@ export class Description {
     const content = value.requestBody?.content ?? {};
     const [schema] = Object.values(content).map((one) => one.schema);
     return {
-      id: value.operationId, method, path, summary: value.summary, effect: value["x-portico-effect"], service,
+      id: value.operationId, method, path, summary: sentence(value.summary), effect: value["x-portico-effect"], service,
       name: value["x-portico-name"], title: value["x-portico-name"].split(".").slice(1).join(".") || value["x-portico-name"],
       kind: this.kind(method, path, value, answers, isResource), entity: isResource ? parts[4] : undefined,
-      parameters: (value.parameters ?? []).map((one) => this.resolve(one)), answers, security: value.security ?? [],
+      parameters: (value.parameters ?? []).map((one) => this.resolve(one)), answers, security: value.security ?? this.document.security ?? [],
       body: value.requestBody ? { required: value.requestBody.required, schema } : undefined,
     };
   }
@@ -116,7 +119,7 @@ export class Description {
       const read = operations.find((one) => one.kind === "read");
       const schema = this.resolve(read?.answers.find((one) => one.isSuccess)?.schema);
       const make = this.resolve(operations.find((one) => one.kind === "create")?.body?.schema);
-      return { name, service, operations, schema, make, ...entities[name] };
+      return { name, service, operations, schema, make, ...entities[name], summary: sentence(entities[name]?.summary) };
     });
     const mounts = service.operations.filter((one) => one.kind === "mount" && !one.path.endsWith("/{rest}") && one.method === "GET");
     service.mounts = mounts.map((one) => ({ path: one.path, summary: one.summary, protocol: protocol(one.path), operation: one }));
@@ -154,7 +157,7 @@ export class Description {
       case "string":
         if (found.format === "date-time") return "date and time";
         if (found.contentEncoding === "base64") return "bytes, in base64";
-        return found.maxLength ? `text of at most ${number(found.maxLength)} characters` : "text";
+        return `text${lengths(found)}`;
       case "integer": return `whole number${bounds(found)}`;
       case "number": return found.format === "double" ? "number" : "decimal number";
       case "boolean": return "true or false";
@@ -179,7 +182,7 @@ export class Description {
     switch (kinds[0]) {
       case "string":
         if (found.format === "date-time") return "2026-01-01T00:00:00Z";
-        return found.contentEncoding === "base64" ? "" : "text".slice(0, found.maxLength ?? 4);
+        return found.contentEncoding === "base64" ? "" : "text".padEnd(found.minLength ?? 0, "x").slice(0, Math.max(4, found.minLength ?? 0)).slice(0, found.maxLength);
       case "integer": return Math.min(Math.max(1, found.minimum ?? 1), found.maximum ?? 1);
       case "number": return 1.5;
       case "boolean": return false;
@@ -195,6 +198,12 @@ export class Description {
       default: return null;
     }
   }
+}
+
+function lengths({ minLength, maxLength }) {
+  if (minLength && maxLength) return ` of ${number(minLength)} to ${number(maxLength)} characters`;
+  if (minLength) return ` of at least ${number(minLength)} ${minLength === 1 ? "character" : "characters"}`;
+  return maxLength ? ` of at most ${number(maxLength)} characters` : "";
 }
 
 function bounds({ minimum, maximum }) {

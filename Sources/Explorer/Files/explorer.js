@@ -1,22 +1,23 @@
 // The explorer: /openapi.json for people, to try with one's own sign-in.
 
 import explanations from "/docs/error-codes.js";
-import "./account.js";
+import { connect } from "/client/portico.js";
+import "/pages/account.js";
 import "./operation.js";
 import { badge, label, link } from "./contents.js";
-import { Code, element, prose } from "./elements.js";
+import { Code, element, prose } from "/pages/elements.js";
 import { Description, mayCall } from "./description.js";
 import { formats } from "./formats.js";
 import { members, table } from "./operation.js";
 
 const content = /** @type {HTMLElement} */ (document.getElementById("content"));
-const account = /** @type {import("./account.js").Account} */ (document.querySelector("portico-account"));
+const account = /** @type {import("/pages/account.js").Account} */ (document.querySelector("portico-account"));
 const contents = /** @type {import("./contents.js").Contents} */ (document.querySelector("portico-contents"));
 /** @type {Description} */
 let description;
 
 async function begin() {
-  const [response] = await Promise.all([fetch("/openapi.json"), account.load()]).catch(() => []);
+  const [response] = await Promise.all([fetch("/openapi.json"), account.load(connect())]).catch(() => []);
   if (!response?.ok) return problem();
   description = new Description(await response.json());
   contents.description = description;
@@ -55,6 +56,7 @@ function around(parts) {
 function page(parts) {
   if (!parts.length) return overview();
   if (parts[0] === "errors" && parts.length === 1) return errors();
+  if (parts[0] === "clients" && parts.length === 1 && !description.service("clients")) return clients();
   if (parts[0] === "operations") {
     const operation = description.operations.get(parts[1]);
     if (!operation) return unknown();
@@ -91,7 +93,7 @@ function overview() {
     mounts.length || soap.length ? element("section", {}, element("h2", {}, "OData and SOAP"), services(mounts, soap)) : null,
     element("section", {}, element("h2", {}, "Live streams"), streams.length ? streamTable(streams) : element("p", { class: "nothing" }, "None.")),
     element("section", {}, element("h2", {}, "Copies for devices"),
-      element("p", {}, "A device holds the records that its account may read and works without a network. It asks ", element("code", {}, `${server}/sync/v1/pull`), " for what it lacks and sends its changes to ", element("code", {}, `${server}/sync/v1/push`), "; ", element("code", {}, `${server}/sync/v1/live`), " tells it at once. Every entity is a collection of that protocol. The Swift package and the ", element("a", { href: "/client/" }, "JavaScript client"), " do all of it.")),
+      element("p", {}, "A device holds the records that its account may read and works without a network. It asks ", element("code", {}, `${server}/sync/v1/pull`), " for what it lacks and sends its changes to ", element("code", {}, `${server}/sync/v1/push`), "; ", element("code", {}, `${server}/sync/v1/live`), " tells it at once. Every entity is a collection of that protocol. The ", element("a", { href: "#/clients" }, "Swift package"), " and the ", element("a", { href: "#/clients" }, "JavaScript client"), " do all of it.")),
     element("section", {}, element("h2", {}, "Formats"),
       element("p", {}, "Each resource is read and written in each of them, by ", element("code", {}, "Accept"), " and ", element("code", {}, "Content-Type"), "."),
       table(["Format", "Type"], formats.map((one) => element("tr", {}, element("th", { scope: "row" }, one.title), element("td", {}, element("code", {}, one.type)))))),
@@ -153,9 +155,16 @@ function entityPage(entity) {
     element("section", {}, element("h2", {}, "Fields"), fields.length ? table(["Name", "Value", "Given by", "Meaning"], rows) : members(description, entity.schema)),
     element("section", {}, element("h2", {}, "Filter, order and search"),
       element("p", {}, "Lists take ", element("code", {}, "filter"), ", ", element("code", {}, "order"), ", ", element("code", {}, "search"), ", ", element("code", {}, "select"), ", ", element("code", {}, "limit"), " and ", element("code", {}, "count"), "."),
-      Code.of(`curl -G${mayCall(entity.operations[0] ?? { security: [] }, null) ? "" : ` -u ${account.user?.name ?? "NAME"}`} '${description.server}/api/v1/${service.name}/${entity.name}' \\\n  --data-urlencode "order=-${fields[0]?.[0] ?? "id"}" -d limit=3 -d count=true`)),
+      entity.filters?.length ? [
+        element("p", {}, "A filter compares fields with values (", prose(comparisons), "), calls functions of them (", prose(functions), ") and joins such terms by ", prose("`and`, `or`, `not` and `( )`"), ". Texts and dates stand in single quotes, numbers, ", prose("`true`, `false` and `null`"), " without. ", element("code", {}, "docs/resources.md"), " has the whole language. Filters of these records:"),
+        element("ul", { class: "plain" }, entity.filters.map((one) => element("li", {}, element("code", {}, one)))),
+      ] : null,
+      Code.of(`curl -G${mayCall(entity.operations[0] ?? { security: [] }, null) ? "" : ` -u ${account.user?.name ?? "NAME"}`} '${description.server}/api/v1/${service.name}/${entity.name}' \\\n  ${entity.filters?.length ? `--data-urlencode "filter=${entity.filters[0]}" ` : ""}-d limit=3 -d count=true`)),
   ];
 }
+
+const comparisons = "`eq`, `ne`, `lt`, `le`, `gt`, `ge`, `in`";
+const functions = "`startsWith`, `endsWith`, `contains`, `has`, `search`";
 
 function whoGives(name, entity, made, needed) {
   const source = entity.sources?.[name];
@@ -183,8 +192,23 @@ function services(mounts, soap) {
   return table(["Protocol", "Address", "Description"], rows);
 }
 
+function clients() {
+  const { server } = description;
+  return [
+    element("h1", {}, "Clients"),
+    element("p", { class: "lead" }, "Both sign in, call everything that is described here, and keep a copy of records that works without a network."),
+    element("section", {}, element("h2", {}, "JavaScript"),
+      element("p", {}, "Modules of this gateway, without a build. ", element("a", { href: "/client/" }, "Notes"), " is a page made with them; ", element("code", {}, "docs/javascript.md"), " describes all of it."),
+      Code.of(`import { connect } from "${server}/client/portico.js";\n\nconst portico = connect();\nawait portico.signIn(name, password);\nawait portico.request("GET", "/auth/me");`)),
+    element("section", {}, element("h2", {}, "Swift"),
+      element("p", {}, "The package ", element("code", {}, "Client"), ", for apps of Apple's systems and Linux; ", element("code", {}, "docs/client.md"), " describes it."),
+      Code.of(`import Client\n\nlet portico = try await Portico.open(ServerAddress(${JSON.stringify(server)})!, in: folder)\ntry await portico.signIn(name: name, password: password)`)),
+    element("section", {}, element("h2", {}, "Types and methods of an adapter"), element("p", {}, "For both, as text of the language; each adapter's page has the command."), Code.of(`porticoctl client generate --service NAME --language swift --url ${server}`)),
+  ];
+}
+
 function errors() {
-  const rows = Object.entries(explanations).map(([code, one]) => element("tr", { id: code }, element("th", { scope: "row" }, element("code", {}, code)), element("td", {}, String(one.status)), element("td", {}, prose(one.meaning)), element("td", {}, prose(one.caller))));
+  const rows = Object.entries(explanations).map(([code, one]) => element("tr", { id: code }, element("th", { scope: "row" }, element("a", { href: `/errors/${code}` }, element("code", {}, code))), element("td", {}, String(one.status)), element("td", {}, prose(one.meaning)), element("td", {}, prose(one.caller))));
   return [
     element("h1", {}, "What failures say"),
     element("p", { class: "lead" }, "A failure has a code that never changes its meaning, a message for people, and the id of the request, by which an operator finds it in the log."),

@@ -1,7 +1,7 @@
 // One operation: what it takes and answers, and a place to try it with one's own sign-in.
 
 import explanations from "/docs/error-codes.js";
-import { announce, Code, element, prose } from "./elements.js";
+import { announce, Code, element, prose } from "/pages/elements.js";
 import { badge, label, link } from "./contents.js";
 import { formatNamed, formats, shown } from "./formats.js";
 import { mayCall, whoMayCall } from "./description.js";
@@ -11,8 +11,11 @@ import { address, curl, curlToken, swift } from "./snippets.js";
 export function explanation(code) {
   const known = explanations[code];
   if (!known) return null;
-  return element("div", { class: "explanation" }, element("p", {}, element("strong", {}, code), ` (${known.status}) `, prose(known.meaning)), element("p", {}, "What you can do: ", prose(known.caller)));
+  return element("div", { class: "explanation" }, element("p", {}, element("strong", {}, code), ` (${known.status}) `, prose(known.meaning)), element("p", {}, "What you can do: ", prose(known.caller), " ", element("a", { href: `/errors/${encodeURIComponent(code)}` }, "More about it")));
 }
+
+/** A path of several segments, in which the signs of OData stay as they are. */
+const below = (text) => text.replace(/^\/+/, "").split("/").map(encodeURIComponent).join("/").replaceAll("%24", "$").replaceAll("%28", "(").replaceAll("%29", ")").replaceAll("%27", "'").replaceAll("%3D", "=").replaceAll("%2C", ",");
 
 export class OperationView extends HTMLElement {
   /** @param {import("./description.js").Description} description @param {import("./description.js").Operation} operation */
@@ -79,7 +82,7 @@ export class OperationView extends HTMLElement {
     const { operation } = this;
     const isLive = operation.kind === "stream";
     const fields = operation.parameters.map((one) => this.field(one));
-    if (operation.kind === "mount") fields.push(this.input("?", "Query", "query", "$top=3&$orderby=Name", false, "As the protocol has it."));
+    if (operation.kind === "mount") fields.push(...this.mountFields());
     const body = operation.body ? this.bodyEditor() : this.bytesEditor();
     this.status = element("div", { class: "answer", "aria-live": "polite" });
     this.send = element("button", { class: "main" }, isLive ? "Listen" : "Send");
@@ -89,6 +92,31 @@ export class OperationView extends HTMLElement {
       element("form", { onsubmit: (event) => { event.preventDefault(); this.run(); }, oninput: () => this.update() }, fields, body,
         isLive || operation.kind === "mount" || operation.kind === "page" || operation.kind === "soap" ? null : this.answerFormat(), hint, element("p", { class: "row" }, this.send, this.stop)),
       this.status);
+  }
+
+  /** What is asked of a service: a place below its root, and options. */
+  mountFields() {
+    const { path } = this.operation;
+    const query = this.input("?", "Query", "query", "$top=3&$orderby=Name", false, "As the protocol has it.");
+    if (path.endsWith("/{rest}")) return [query];
+    const place = this.input("rest", "Set or path", "below", "Set, Set(1)/Member, $metadata", false, "What follows the root; empty: the service's own document.");
+    const names = element("datalist", { id: "sets" });
+    const { control } = this.fields.get("rest");
+    control.setAttribute("list", names.id);
+    control.addEventListener("focus", async () => names.append(...(await this.sets()).map((one) => element("option", { value: one }))), { once: true });
+    place.append(names);
+    return [place, query];
+  }
+
+  /** The names of the service's sets, as its own document has them; none where the caller may not read it. */
+  async sets() {
+    try {
+      const response = await fetch(`${this.operation.path}/`, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+      const { value, d } = await response.json();
+      return value?.filter((one) => one.kind !== "FunctionImport").map((one) => one.url) ?? d?.EntitySets ?? [];
+    } catch {
+      return [];
+    }
   }
 
   field(parameter) {
@@ -103,7 +131,7 @@ export class OperationView extends HTMLElement {
 
   hint(parameter, found) {
     if (found.type === "integer") return String(this.description.example(found));
-    return { filter: "title eq 'x'", order: "-modified", limit: "10" }[parameter.name] ?? "";
+    return { filter: this.entity()?.filters?.[0] ?? "title eq 'x'", order: "-modified", limit: "10" }[parameter.name] ?? "";
   }
 
   input(name, title, place, placeholder, required, summary, schema = {}) {
@@ -125,8 +153,9 @@ export class OperationView extends HTMLElement {
 
   /** Without what the server gives, and without a key that the caller may leave to it. */
   example() {
-    const value = this.description.example(this.operation.body.schema);
     const entity = this.entity();
+    // What a call may do without has often no value that would do: another's checkpoint, a name.
+    const value = this.description.example(this.operation.body.schema, entity !== undefined);
     const required = this.description.plain(this.operation.body.schema).required ?? [];
     for (const [name, source] of Object.entries(entity?.sources ?? {})) {
       if (!required.includes(name) && (source.startsWith("the server") || name === entity.key)) delete value[name];
@@ -164,7 +193,9 @@ export class OperationView extends HTMLElement {
     let { path } = operation;
     for (const [name, { control, place }] of this.fields) {
       const text = control.value;
-      if (place === "path") path = path.replace(`{${name}}`, name === "rest" ? text.split("/").map(encodeURIComponent).join("/").replaceAll("%24", "$").replaceAll("%28", "(").replaceAll("%29", ")").replaceAll("%27", "'") : encodeURIComponent(text));
+      // One that is still empty stands there by its name.
+      if (place === "path" && text) path = path.replace(`{${name}}`, () => (name === "rest" ? below(text) : encodeURIComponent(text)));
+      else if (place === "below" && text) path = `${path}/${below(text)}`;
       else if (name === "?") query.push(...new URLSearchParams(text));
       else if (place === "header" && text) headers.push([name, text]);
       else if (place === "query" && (text || control.required)) query.push([name, text]);
@@ -188,7 +219,7 @@ export class OperationView extends HTMLElement {
       request.body = JSON.parse(text);
     } catch (error) {
       this.problem.textContent = `This is no JSON: ${error.message}`;
-      request.isWrong = true;
+      Object.assign(request, { isWrong: true, text, bytes: text, type: formatNamed("json").type });
       return;
     }
     // JSON is sent as it was typed: a number of many digits stays what it is.
@@ -205,7 +236,10 @@ export class OperationView extends HTMLElement {
 
   async run() {
     const request = this.request();
-    if (request.isWrong) return this.body.focus();
+    if (request.isWrong) {
+      this.status.replaceChildren(element("p", { class: "problem" }, "Nothing was sent: the body is no JSON."));
+      return this.body.focus();
+    }
     this.abort = new AbortController();
     this.send.disabled = true;
     this.status.replaceChildren(element("p", { class: "waiting" }, "Waiting for the answer…"));

@@ -19,7 +19,7 @@ export function curl(request) {
   if (request.type) parts.push(`-H ${quoted(`Content-Type: ${request.type}`)}`);
   if (request.text !== undefined) parts.push(`--data-binary ${quoted(request.text)}`);
   else if (request.type) parts.push("--data-binary @body");
-  return parts.join(" \\\n  ");
+  return `${request.isWrong ? "# The body is no JSON.\n" : ""}${parts.join(" \\\n  ")}`;
 }
 
 /** How a terminal gets the token that the others use. */
@@ -49,6 +49,7 @@ export function swift(request) {
   if (request.query.length) arguments_.push(`query: [${pairs(request.query)}]`);
   if (request.headers.length) arguments_.push(`headers: [${request.headers.map(([name, text]) => `.init(${literal(name)}, ${literal(text)})`).join(", ")}]`);
   if (request.body !== undefined) arguments_.push(`body: .value(${value(request.body, "        ")})`);
+  if (request.isWrong) arguments_.push("body: /* The body is no JSON. */");
   if (request.isOpen) arguments_.push("needsSignIn: false");
   const joined = arguments_.join(", ");
   const call = joined.length > 90 || joined.includes("\n") ? `\n        ${arguments_.join(",\n        ")}` : joined;

@@ -12,6 +12,8 @@ struct AccountServices: Sendable {
     /// Whose pages may send a sign-in: `http.cors.origins`.
     let origins: Set<String>
     let signIns: SignInInstruments
+    /// Those that are served, by name.
+    let adapters: [AdapterName]
 
     /// The body's members, checked against the endpoint's shape.
     func input(_ request: AuthenticatedRequest, _ shape: ObjectShape) async throws -> WireDictionary {

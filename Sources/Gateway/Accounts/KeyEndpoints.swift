@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import Identity
+import NearestNames
 import ValueTree
 
 /// `GET /auth/keys`: the API keys of the caller's account, without their secrets.
@@ -14,7 +15,11 @@ struct KeyListEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let keys = try await accounts.identity.administration.apiKeys(of: request.caller.person().account)
-        return try accounts.answer(["keys": .array(keys.map { .dictionary(KeyShapes.value($0)) })], to: request)
+        return try accounts.answer(
+            [
+                "keys": .array(keys.map { .dictionary(KeyShapes.value($0)) }),
+                "adapters": .array(accounts.adapters.map { .string($0.text) }),
+            ], to: request)
     }
 }
 
@@ -30,7 +35,9 @@ struct KeyCreationEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let authentication = try request.caller.person()
-        let wanted = try APIKeyRequest(try await accounts.input(request, KeyShapes.creation), now: accounts.clock.now())
+        let wanted = try APIKeyRequest(
+            try await accounts.input(request, KeyShapes.creation), adapters: accounts.adapters,
+            now: accounts.clock.now())
         try wanted.checkRoles(of: authentication.principal)
         let made = try await accounts.identity.administration.createAPIKey(
             for: authentication.account, title: wanted.title, roles: wanted.roles, scope: wanted.scope,
@@ -87,7 +94,12 @@ enum KeyShapes {
     static let list = Shape.object(
         ObjectShape(
             "Keys",
-            members: [Member("keys", .list(of: .object(ObjectShape("Key", members: members))), isRequired: true)]))
+            members: [
+                Member("keys", .list(of: .object(ObjectShape("Key", members: members))), isRequired: true),
+                Member(
+                    "adapters", .list(of: .string), isRequired: true,
+                    summary: "The adapters that a key may name."),
+            ]))
 
     static let created = Shape.object(
         ObjectShape("CreatedKey", members: members + [Member("key", .string, isRequired: true, summary: "The secret.")])
@@ -118,12 +130,17 @@ struct APIKeyRequest: Sendable {
     let scope: CredentialScope
     let expires: WireDate?
 
-    /// Throws `request.invalid` for a name that is none.
-    init(_ input: WireDictionary, now: WireDate) throws(PorticoError) {
+    /// Throws `request.invalid` for a name that is none, and for an adapter that is none of `adapters`: a key for it
+    /// would reach nothing.
+    init(_ input: WireDictionary, adapters: [AdapterName], now: WireDate) throws(PorticoError) {
         title = input.text("title")
         roles = try Self.names(input, "roles")
-        scope = CredentialScope(
-            adapters: try Self.names(input, "adapters"), mayWrite: input["readOnly"]?.boolValue != true)
+        let named: Set<AdapterName>? = try Self.names(input, "adapters")
+        if let unknown = (named ?? []).subtracting(adapters).min() {
+            let near = NearestName.sentence(unknown.text, among: adapters.map(\.text))
+            throw PorticoError(.requestInvalid, "There is no adapter \(unknown).\(near)", target: "adapters")
+        }
+        scope = CredentialScope(adapters: named, mayWrite: input["readOnly"]?.boolValue != true)
         expires = input["days"]?.int64Value.map {
             WireDate(secondsSinceReferenceDate: now.secondsSinceReferenceDate + Double($0) * 86_400)
         }

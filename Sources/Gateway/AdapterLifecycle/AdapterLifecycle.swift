@@ -1,7 +1,8 @@
 import AdapterKit
 import Synchronization
 
-/// The starts of an adapter: attempts, deadlines and retries. A state machine; ``AdapterSupervisor`` executes it.
+/// The life of one generation of an adapter: attempts to start it, deadlines and retries, its work beside its calls, and its
+/// stop. A state machine; ``AdapterSupervisor`` executes it.
 ///
 /// A start that exceeds its deadline is cancelled, and not called again before it has returned: an adapter is never
 /// started twice at once.
@@ -15,6 +16,14 @@ struct AdapterLifecycle: Sendable {
         case stopped
     }
 
+    /// What it does beside its calls.
+    enum Work: Sendable, Equatable {
+        case notWanted
+        case wanted
+        /// It has ended, or is never to begin.
+        case ended
+    }
+
     /// What happens after an attempt.
     enum Next: Equatable {
         case retry(after: Duration)
@@ -23,13 +32,12 @@ struct AdapterLifecycle: Sendable {
     }
 
     private(set) var phase = Phase.starting
-    /// An operator has its calls refused, whether it runs or not.
-    private(set) var isDisabled = false
+    private(set) var work = Work.notWanted
     /// How often the start was called.
     private(set) var attempts = 0
     /// When it is called again; nil: it is under way, or has succeeded.
     private(set) var nextAttempt: WireDate?
-    private let limits: AdapterLimits
+    private var limits: AdapterLimits
     private var failures = 0
     /// Of the attempt under way: it was cancelled, so what it throws is no reason.
     private var isLate = false
@@ -37,6 +45,9 @@ struct AdapterLifecycle: Sendable {
     init(limits: AdapterLimits) {
         self.limits = limits
     }
+
+    /// From the next attempt on.
+    mutating func use(_ limits: AdapterLimits) { self.limits = limits }
 
     /// False where the gateway stops or the adapter runs: there is nothing to be attempted.
     mutating func begin() -> Bool {
@@ -68,15 +79,15 @@ struct AdapterLifecycle: Sendable {
         phase = .failed("It has not started within \(limits.start).")
     }
 
-    mutating func disable() { isDisabled = true }
+    /// Whether its work beside its calls may begin: it runs, and has not begun or ended it.
+    mutating func activate() -> Bool {
+        guard phase == .running, work == .notWanted else { return false }
+        work = .wanted
+        return true
+    }
 
-    mutating func enable() { isDisabled = false }
-
-    /// Whether calls reach it.
-    var isCallable: Bool { phase == .running && !isDisabled }
-
-    /// As operators read it.
-    var word: String { isDisabled ? "disabled" : phase.word }
+    /// Its work beside its calls ends, and begins no more.
+    mutating func drain() { work = .ended }
 
     /// Whether the adapter runs, so that its `stop` has to be called.
     mutating func stop() -> Bool {
@@ -114,18 +125,24 @@ public struct AdapterLimits: Sendable, Equatable {
     private static let mostDoublings = 20
 }
 
-/// Whether an adapter can be called, and its state for operators. Read with every request.
+/// Whether a generation of an adapter can be called, and its state for operators. Read with every request.
 public final class AdapterStatus: Sendable {
     private let isRunningNow = Atomic<Bool>(false)
     private let lifecycle: Mutex<AdapterLifecycle>
+    private let slot: AdapterSlot
 
-    init(limits: AdapterLimits) {
+    init(limits: AdapterLimits, slot: AdapterSlot = AdapterSlot()) {
         lifecycle = Mutex(AdapterLifecycle(limits: limits))
+        self.slot = slot
     }
 
-    var isRunning: Bool { isRunningNow.load(ordering: .acquiring) }
+    /// Whether calls reach it.
+    var isRunning: Bool { isRunningNow.load(ordering: .acquiring) && !slot.isDisabled }
 
     var current: AdapterLifecycle { lifecycle.withLock { $0 } }
+
+    /// As operators read it.
+    var word: String { slot.isDisabled ? "disabled" : current.phase.word }
 
     /// Throws `adapter.unavailable` unless the adapter runs.
     func requireRunning() throws(PorticoError) {
@@ -137,7 +154,7 @@ public final class AdapterStatus: Sendable {
     /// The whole answer of the change.
     func change<Result>(_ body: (inout AdapterLifecycle) -> Result) -> Result {
         lifecycle.withLock { machine in
-            defer { isRunningNow.store(machine.isCallable, ordering: .releasing) }
+            defer { isRunningNow.store(machine.phase == .running, ordering: .releasing) }
             return body(&machine)
         }
     }

@@ -29,31 +29,25 @@ public struct MirrorSetup: Sendable {
 
     /// What callers change of the mirrors that can be changed.
     func writes(
-        of declaration: AdapterDeclaration, adapter: AdapterInstance, status: AdapterStatus, log: Log
+        of declaration: AdapterDeclaration, adapter: AnsweringGeneration, slot: AdapterSlot, log: Log
     ) -> [MirrorWrites] {
         declaration.mirrors.compactMap { source in
             guard source.writing != .none, let entity = declaration.entity(source.entity) else { return nil }
+            let collection = CollectionDeclaration(adapter: declaration.name, entity: entity)
             return MirrorWrites(
-                source, of: CollectionDeclaration(adapter: declaration.name, entity: entity),
-                among: declaration.entities, in: store, clock: clock, log: log,
+                source, of: collection, among: declaration.entities, in: store,
+                protection: slot.protection(of: collection.id), clock: clock, log: log,
                 captureContext: {
                     let captured = CapturedRequest()
                     return { try await captured.run($0) }
                 },
-                send: { change in
-                    try status.requireRunning()
-                    return try await adapter.current.writeMirror(change)
-                },
-                readBack: { id in
-                    try status.requireRunning()
-                    return try await adapter.read { try await $0.readMirror(source.entity, id) }
-                })
+                send: { try await adapter.running.writeMirror($0) },
+                readBack: { id in try await adapter.read { try await $0.readMirror(source.entity, id) } })
         }
     }
 
     func mirrors(
-        of declaration: AdapterDeclaration, adapter: AdapterInstance, writes: [MirrorWrites], status: AdapterStatus,
-        log: Log
+        of declaration: AdapterDeclaration, adapter: AnsweringGeneration, writes: [MirrorWrites], log: Log
     ) -> [Mirror] {
         declaration.mirrors.compactMap { source in
             guard source.callerKey == nil, let entity = declaration.entity(source.entity) else { return nil }
@@ -61,10 +55,7 @@ public struct MirrorSetup: Sendable {
             return Mirror(
                 source, of: collection, stored: states[collection.id], in: store,
                 writes: writes.first { $0.id == collection.id }, clock: clock, log: log,
-                read: { request in
-                    try status.requireRunning()
-                    return try await adapter.read { try await $0.readMirror(request) }
-                })
+                read: { request in try await adapter.read { try await $0.readMirror(request) } })
         }
     }
 }
@@ -72,17 +63,14 @@ public struct MirrorSetup: Sendable {
 extension MirrorSetup {
     /// Those whose rows belong to single callers.
     func callerMirrors(
-        of declaration: AdapterDeclaration, adapter: AdapterInstance, status: AdapterStatus, log: Log
+        of declaration: AdapterDeclaration, adapter: AnsweringGeneration, log: Log
     ) -> [AdapterCallerMirror] {
         declaration.mirrors.compactMap { source in
             guard source.callerKey != nil, let entity = declaration.entity(source.entity) else { return nil }
             let mirror = CallerMirror(
                 source, of: CollectionDeclaration(adapter: declaration.name, entity: entity), in: store, clock: clock,
                 log: log,
-                read: { request in
-                    try status.requireRunning()
-                    return try await adapter.read { try await $0.readMirror(request) }
-                })
+                read: { request in try await adapter.read { try await $0.readMirror(request) } })
             return AdapterCallerMirror(mirror: mirror, owners: AnswerOwners(mirror.calls) { mirror.forget($0) })
         }
     }
@@ -98,17 +86,16 @@ extension MirrorSetup {
     }
 }
 
-extension ServedAdapter {
-    /// Refreshes the adapter's mirrors until the task is cancelled. To be called once, when the adapter has been started.
-    public func keepMirrors() async {
+extension AdapterParts {
+    /// Refreshes the mirrors until the task is cancelled.
+    func keepMirrors() async {
         await withTaskGroup(of: Void.self) { group in
             for mirror in mirrors { group.addTask { await mirror.run() } }
         }
     }
 
-    /// Makes the calls of other systems that answer the adapter's operations, until the task is cancelled. To be called
-    /// once, when the adapter has been started.
-    public func keepCalls() async {
+    /// Makes the calls of other systems that answer the adapter's operations, until the task is cancelled.
+    func keepCalls() async {
         await withTaskGroup(of: Void.self) { group in
             for callThrough in callsThrough { group.addTask { await callThrough.calls.run() } }
             for owners in callsThrough.compactMap(\.owners) { group.addTask { await owners.run() } }
@@ -116,8 +103,8 @@ extension ServedAdapter {
     }
 
     /// Sends what callers change of the mirrors, and fetches and removes rows that belong to single callers, until the task
-    /// is cancelled. To be called once, when the adapter has been started.
-    public func keepRowsOfCallers() async {
+    /// is cancelled.
+    func keepRowsOfCallers() async {
         await withTaskGroup(of: Void.self) { group in
             for callerMirror in callerMirrors {
                 group.addTask { await callerMirror.mirror.run() }
@@ -127,28 +114,19 @@ extension ServedAdapter {
         }
     }
 
-    /// Whether there is anything for ``keepMirrors()``, ``keepCalls()`` or ``keepRowsOfCallers()`` to do.
-    public var hasMirrors: Bool {
-        !(mirrors.isEmpty && callerMirrors.isEmpty && callsThrough.isEmpty && writes.isEmpty)
-    }
-
-    /// Requests that this adapter answers from now on read the mirrors of the one that takes its place. To be called before
-    /// ``keepMirrors()`` of this one ends; that of the other begins afterwards.
-    public func handOverMirrors(to successor: ServedAdapter) {
-        for mirror in mirrors {
-            successor.mirrors.first { $0.id == mirror.id }.map { mirror.handOver(to: $0) }
-        }
-        for write in writes {
-            successor.writes.first { $0.id == write.id }.map { write.handOver(to: $0) }
-        }
-    }
-
     /// Sends nothing more of what callers change, and returns when what is being sent has ended, or after `limit`.
-    public func finishWrites(within limit: Duration) async {
+    func finishWrites(within limit: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             for write in writes { group.addTask { await write.finish(within: limit) } }
         }
     }
+}
+
+extension ServedAdapter {
+    var mirrors: [ServedMirror] { parts.mirrors.map { ServedMirror($0, in: slot) } }
+    var callerMirrors: [AdapterCallerMirror] { parts.callerMirrors }
+    var callsThrough: [AdapterCallThrough] { parts.callsThrough }
+    var writes: [MirrorWrites] { parts.writes }
 
     func callThrough(_ operation: OperationName) -> AdapterCallThrough? {
         callsThrough.first { $0.calls.operation == operation }
@@ -168,6 +146,57 @@ extension ServedAdapter {
     func mirrors(of operation: Operation) -> ReadMirrors {
         guard operation.effect == .reads, operation.audience == .callers else { return ReadMirrors() }
         return mirrors(of: operation.entities.map { Set($0) })
+    }
+}
+
+/// A mirror of an adapter: the one of its entity that is refreshed now, whichever generation began it.
+struct ServedMirror: Sendable {
+    private let own: Mirror
+    private let slot: AdapterSlot
+
+    init(_ own: Mirror, in slot: AdapterSlot) { (self.own, self.slot) = (own, slot) }
+
+    var id: CollectionID { own.id }
+    /// As this generation declares it.
+    var source: MirrorSource { own.source }
+    var status: MirrorStatus { current.status }
+    var hasRows: Bool { current.hasRows }
+
+    private var current: Mirror { slot.mirror(id) ?? own }
+
+    func freshAge() -> MirrorAge? { current.freshAge() }
+
+    func ask(by trigger: RefreshTrigger) { current.ask(by: trigger) }
+
+    func read() async throws(PorticoError) -> MirrorAge {
+        try await asking { mirror async throws(PorticoError) in try await mirror.read() }
+    }
+
+    func refreshNow(by trigger: RefreshTrigger, isWhole: Bool) async throws(PorticoError) -> RefreshOutcome {
+        try await asking { mirror async throws(PorticoError) in
+            await mirror.refreshNow(by: trigger, isWhole: isWhole)
+        }
+    }
+
+    func release() async throws(PorticoError) -> RefreshSummary {
+        try await asking { mirror async throws(PorticoError) in try await mirror.release() }
+    }
+
+    func preview(_ limit: Int) async throws -> ReplacementSample { try await current.preview(limit) }
+    func previewDifference() async throws -> ReplacementDifference { try await current.previewDifference() }
+
+    /// Asks the mirror, and the one that takes its place where that happens meanwhile.
+    private func asking<Answer: Sendable>(
+        _ body: (Mirror) async throws(PorticoError) -> Answer
+    ) async throws(PorticoError) -> Answer {
+        var mirror = current
+        while true {
+            let result: Result<Answer, PorticoError>
+            do throws(PorticoError) { result = .success(try await body(mirror)) } catch { result = .failure(error) }
+            let next = current
+            guard mirror.isStopped, next !== mirror else { return try result.get() }
+            mirror = next
+        }
     }
 }
 
@@ -202,10 +231,10 @@ struct AdapterCallerMirror: Sendable {
 
 /// The mirrors that a response is made of.
 struct ReadMirrors: Sendable {
-    var shared: [Mirror] = []
+    var shared: [ServedMirror] = []
     var ofCallers: [AdapterCallerMirror] = []
     /// Those of which single records are made (``MirrorSource/derivedEntity``). One that was never fetched has made none.
-    var ofRecords: [Mirror] = []
+    var ofRecords: [ServedMirror] = []
 
     var isEmpty: Bool { shared.isEmpty && ofCallers.isEmpty && ofRecords.isEmpty }
 
@@ -215,7 +244,7 @@ struct ReadMirrors: Sendable {
             shared: shared, ofCallers: ofCallers, ofRecords: ofRecords.filter { $0.source.entity.text == record.text })
     }
 
-    private var read: [Mirror] { ofRecords.isEmpty ? shared : shared + ofRecords.filter(\.hasRows) }
+    private var read: [ServedMirror] { ofRecords.isEmpty ? shared : shared + ofRecords.filter(\.hasRows) }
 
     /// The one of an entity, which a caller has named.
     func of(_ entity: String) -> ReadMirrors {
@@ -239,7 +268,7 @@ struct ReadMirrors: Sendable {
     }
 }
 
-extension [Mirror] {
+extension [ServedMirror] {
     /// The age of the oldest, where all are fresh; nil where one is not and a read has to ask (``age()``).
     func freshAge() -> MirrorAge? {
         var oldest: MirrorAge?

@@ -85,7 +85,7 @@ extension ServedAdapter {
 
     /// As operators read it: the process' state where that is what keeps it from serving.
     var stateWord: String {
-        guard status.isRunning, let report = process?.processReport else { return status.current.word }
+        guard status.isRunning, let report = process?.processReport else { return status.word }
         return report.state
     }
 }

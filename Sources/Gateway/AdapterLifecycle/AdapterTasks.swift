@@ -1,16 +1,19 @@
 import AdapterKit
 import Synchronization
 
-/// Tasks of single adapters that begin and end while the host runs, at most one of each adapter.
+/// Tasks that begin and end while the host runs, at most one of each owner: of what single adapters have.
 public final class AdapterTasks: Sendable {
+    /// Who has a task. Kept until that is ended.
+    typealias Owner = AnyObject & Sendable
+
     private final class Item: Sendable {
-        let name: AdapterName
+        let owner: any Owner
         let body: @Sendable () async -> Void
         let stop = AsyncStream<Void>.makeStream()
         let end = AsyncStream<Void>.makeStream()
 
-        init(_ name: AdapterName, _ body: @escaping @Sendable () async -> Void) {
-            self.name = name
+        init(_ owner: any Owner, _ body: @escaping @Sendable () async -> Void) {
+            self.owner = owner
             self.body = body
         }
 
@@ -27,13 +30,9 @@ public final class AdapterTasks: Sendable {
 
     private struct State {
         /// Those that wait for ``AdapterTasks/run()``, run, or have returned by themselves, until they are ended.
-        var items: [AdapterName: [Item]] = [:]
+        var items: [ObjectIdentifier: Item] = [:]
+        /// Owners whose task runs.
         var running: Set<ObjectIdentifier> = []
-
-        mutating func remove(_ item: Item) {
-            items[item.name]?.removeAll { $0 === item }
-            if items[item.name]?.isEmpty ?? false { items[item.name] = nil }
-        }
     }
 
     private let state = Mutex(State())
@@ -42,20 +41,17 @@ public final class AdapterTasks: Sendable {
     /// There is none.
     public init() {}
 
-    /// Begins a task of an adapter, once ``run()`` is called. One that it has already goes on.
-    public func begin(_ name: AdapterName, _ body: @escaping @Sendable () async -> Void) {
-        let item = Item(name, body)
-        state.withLock { $0.items[name, default: []].append(item) }
+    /// Begins the task of an owner that has none, once ``run()`` is called.
+    func begin(_ owner: any Owner, _ body: @escaping @Sendable () async -> Void) {
+        let item = Item(owner, body)
+        state.withLock { $0.items[ObjectIdentifier(owner)] = item }
         begun.continuation.yield(item)
     }
 
-    /// Cancels the task of the adapter that began first, and returns when it has ended; at once where it has returned by
-    /// itself, or there is none.
-    public func end(_ name: AdapterName) async {
+    /// Cancels the owner's task, and returns when it has ended; at once where it has returned by itself, or there is none.
+    func end(_ owner: any Owner) async {
         let (item, isRunning) = state.withLock { state in
-            let item = state.items[name]?.first
-            if let item { state.remove(item) }
-            return (item, item.map { state.running.contains(ObjectIdentifier($0)) } ?? false)
+            (state.items.removeValue(forKey: ObjectIdentifier(owner)), state.running.contains(ObjectIdentifier(owner)))
         }
         guard let item else { return }
         item.stop.continuation.finish()
@@ -67,24 +63,43 @@ public final class AdapterTasks: Sendable {
     public func run() async {
         await withDiscardingTaskGroup { group in
             for await item in begun.stream {
+                let owner = ObjectIdentifier(item.owner)
                 let isWanted = state.withLock { state in
-                    guard state.items[item.name]?.contains(where: { $0 === item }) ?? false else { return false }
-                    state.running.insert(ObjectIdentifier(item))
+                    guard state.items[owner] === item else { return false }
+                    state.running.insert(owner)
                     return true
                 }
                 guard isWanted else { continue }
                 group.addTask {
                     await item.run()
-                    self.ended(item)
+                    self.state.withLock { _ = $0.running.remove(owner) }
+                    item.end.continuation.finish()
                 }
             }
         }
     }
+}
 
-    private func ended(_ item: Item) {
-        state.withLock { state in
-            _ = state.running.remove(ObjectIdentifier(item))
+/// What the adapters' mirrors need to run, in parts that are handed over one by one.
+public struct MirrorTasks: Sendable {
+    let refreshes = AdapterTasks()
+    let calls = AdapterTasks()
+    let rowsOfCallers = AdapterTasks()
+
+    func beginAnswering(_ parts: AdapterParts) {
+        if !parts.mirrors.isEmpty { refreshes.begin(parts) { await parts.keepMirrors() } }
+        if !parts.callsThrough.isEmpty { calls.begin(parts) { await parts.keepCalls() } }
+    }
+
+    func beginRowsOfCallers(_ parts: AdapterParts) {
+        guard !(parts.callerMirrors.isEmpty && parts.writes.isEmpty) else { return }
+        rowsOfCallers.begin(parts) { await parts.keepRowsOfCallers() }
+    }
+
+    /// Until it is cancelled.
+    public func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            for tasks in [refreshes, calls, rowsOfCallers] { group.addTask { await tasks.run() } }
         }
-        item.end.continuation.finish()
     }
 }

@@ -5,74 +5,48 @@ import RecordStorage
 import SyncEngine
 import Synchronization
 
-/// An adapter, with what the gateway needs to serve it once it runs.
+/// One generation of an adapter, with what the gateway needs to serve it once it runs. Whatever changes of an adapter (an option,
+/// its declaration, its program), another generation takes its place (``AdapterChange``).
 public final class ServedAdapter: Sendable {
     public let declaration: AdapterDeclaration
-    public var adapter: any Adapter { instance.current }
-    let instance: AdapterInstance
+    public let adapter: any Adapter
     /// The same, in which every entity says who may write it.
     let deciding: AdapterDeclaration
     public let log: Log
-    /// Of its entities whose truth is in another system.
-    let mirrors: [Mirror]
-    /// Those whose rows belong to single callers.
-    let callerMirrors: [AdapterCallerMirror]
-    /// Of its operations that other systems answer.
-    let callsThrough: [AdapterCallThrough]
-    /// What callers change of them.
-    let writes: [MirrorWrites]
+    let slot: AdapterSlot
+    let parts: AdapterParts
     let status: AdapterStatus
     let thread: AdapterThread
-    /// What it counts and measures of itself.
-    let metrics: AdapterMetricValues
+    /// Whether it stands for an adapter whose program is absent: it is attempted again and again, and needs not run to be served.
+    let isPlaceholder: Bool
 
     /// `declaration`: with what the configuration says of its rights
-    /// (``AdapterDeclaration/granting(_:entities:)``). `mirroring`: needed where the declaration has mirrors, or operations that other systems answer.
+    /// (``AdapterDeclaration/granting(_:entities:)``). `mirroring`: needed where the declaration has mirrors, or operations that
+    /// other systems answer, and `old` does not have the same. `old`: the generation whose place it may take.
     public init(
         declaration: AdapterDeclaration, adapter: any Adapter, limits: AdapterLimits = AdapterLimits(),
-        mirroring: MirrorSetup? = nil, log: Log
+        mirroring: MirrorSetup? = nil, succeeding old: ServedAdapter? = nil, isPlaceholder: Bool = false, log: Log
     ) {
-        let instance = AdapterInstance(adapter)
-        let declaration = declaration.askingRules { instance.current }
-        self.declaration = declaration
-        deciding = declaration.decidingWriters
-        self.instance = instance
-        self.log = log
-        status = AdapterStatus(limits: limits)
-        writes = mirroring?.writes(of: declaration, adapter: instance, status: status, log: log) ?? []
-        mirrors =
-            mirroring?.mirrors(of: declaration, adapter: instance, writes: writes, status: status, log: log) ?? []
-        callsThrough = mirroring?.callsThrough(of: declaration, log: log) ?? []
-        callerMirrors =
-            mirroring?.callerMirrors(of: declaration, adapter: instance, status: status, log: log) ?? []
-        thread = AdapterThread(label: "adapter.\(declaration.name)")
-        metrics = AdapterMetricValues()
-    }
-
-    /// The same adapter, which goes on as it is, described and protected otherwise. What of the declaration has a life of
-    /// its own, ``AdapterDeclaration/hasSameParts(as:)``, must be the same.
-    public init(_ old: ServedAdapter, declaration: AdapterDeclaration) {
-        let instance = old.instance
-        self.declaration = declaration.askingRules { instance.current }
+        slot = old?.slot ?? AdapterSlot()
+        status = AdapterStatus(limits: limits, slot: slot)
+        let known = old.flatMap { $0.declaration.hasSameParts(as: declaration) ? $0.parts : nil }
+        let answering = known?.answering ?? AnsweringGeneration(adapter, status)
+        self.declaration = declaration.askingRules { answering.current }
+        parts = known ?? AdapterParts(of: self.declaration, answering, mirroring, slot: slot, log: log)
         deciding = self.declaration.decidingWriters
-        (self.instance, log, mirrors, callsThrough) = (old.instance, old.log, old.mirrors, old.callsThrough)
-        callerMirrors = old.callerMirrors
-        (writes, status, thread, metrics) = (old.writes, old.status, old.thread, old.metrics)
+        (self.adapter, self.isPlaceholder, self.log) = (adapter, isPlaceholder, log)
+        thread = AdapterThread(label: "adapter.\(declaration.name)")
+        if old == nil { slot.use(self) }
     }
 
-    /// Takes the place of an adapter of the same name that is declared otherwise: what operators refused stays refused, and
-    /// its counters go on.
-    public func succeed(_ old: ServedAdapter) {
-        metrics.succeed(old.metrics)
-        if old.status.current.isDisabled { status.change { $0.disable() } }
-    }
+    /// Whether mirrors, streams and what is still to be sent of one go on with the other.
+    public func hasParts(of other: ServedAdapter) -> Bool { parts === other.parts }
 
-    /// Whether both are the same adapter, whose instances, mirrors and streams go on.
-    public func isSame(as other: ServedAdapter) -> Bool { instance === other.instance }
-
-    /// The mirrors go by what this declaration says of them.
-    public func useMirrorSettings() {
-        for mirror in mirrors {
+    /// What outlives generations goes by this one from now on.
+    func takesPlace() {
+        parts.answering.replace(with: adapter, status)
+        slot.use(self)
+        for mirror in parts.mirrors {
             guard let declared = declaration.mirrors.first(where: { $0.entity == mirror.source.entity }) else {
                 continue
             }
@@ -80,78 +54,49 @@ public final class ServedAdapter: Sendable {
         }
     }
 
+    /// What it adds to services of other adapters: whichever generation answers performs it.
+    public var serviceOperations: [any ServiceOperations] {
+        adapter.serviceOperations.enumerated().map {
+            AnsweringServiceOperations(position: $0.offset, names: $0.element.names, slot: slot)
+        }
+    }
+
+    /// What it counts and measures of itself.
+    var metrics: AdapterMetricValues { slot.metrics }
+
     /// All of the adapter's records, on its own authority.
     public func ownRecords(in store: any Store) -> any RecordStore {
         AdapterRecords(store: store, declaration: declaration)
     }
 
-    /// One attempt, for ``AdapterSupervisor``: of the current instance, or of one that may take its place.
+    /// One attempt, for ``AdapterSupervisor``.
     public func start(
-        _ replacement: (any Adapter)? = nil, in store: any Store, accounts: any AccountLookup, clock: any WallClock,
-        live: any LiveSignals,
+        in store: any Store, accounts: any AccountLookup, clock: any WallClock, live: any LiveSignals,
         push: any PushSender, upstreams: AdapterUpstreams, serviceOperations: [any ServiceOperations],
         scratch: any ScratchStorage
     ) async throws {
-        let context = AdapterContext(
-            records: OwnRecords(records: ownRecords(in: store)), accounts: accounts, log: log, clock: clock, live: live,
-            push: push, upstream: upstreams.own, upstreams: upstreams.all, serviceOperations: serviceOperations,
-            changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch,
-            metrics: metrics.metrics(log))
-        try await instance.start(replacement, context)
+        try await adapter.start(
+            AdapterContext(
+                records: OwnRecords(records: ownRecords(in: store)), accounts: accounts, log: log, clock: clock,
+                live: live, push: push, upstream: upstreams.own, upstreams: upstreams.all,
+                serviceOperations: serviceOperations,
+                changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch,
+                metrics: metrics.metrics(log, of: ObjectIdentifier(self)),
+                readers: { [declaration] in declaration.readers(of: $0) }))
     }
 }
 
-/// The instance of an adapter that is called now. Another configuration makes another instance.
-final class AdapterInstance: Sendable {
-    private struct State {
-        var adapter: any Adapter
-        var number = 0
-        /// It has taken the place of one that had not started, and has not started itself.
-        var isPending = false
-    }
+/// What an adapter adds to services of others, performed by the generation that answers.
+private struct AnsweringServiceOperations: ServiceOperations {
+    let position: Int
+    let names: Set<String>
+    let slot: AdapterSlot
 
-    private let state: Mutex<State>
-
-    init(_ adapter: any Adapter) {
-        state = Mutex(State(adapter: adapter))
-    }
-
-    var current: any Adapter { state.withLock { $0.adapter } }
-
-    /// Whether a start that has succeeded was another instance's.
-    var isPending: Bool { state.withLock { $0.isPending } }
-
-    /// Starts the current instance, or one that may take its place.
-    func start(_ replacement: (any Adapter)?, _ context: AdapterContext) async throws {
-        if let replacement { return try await replacement.start(context) }
-        let (adapter, number) = state.withLock { ($0.adapter, $0.number) }
-        try await adapter.start(context)
-        let isCurrent = state.withLock { state in
-            if state.number == number { state.isPending = false }
-            return state.number == number
+    func perform(_ call: ServiceCall) async throws -> ServiceResult {
+        guard let all = slot.answering?.adapter.serviceOperations, all.indices.contains(position) else {
+            throw PorticoError(.adapterUnavailable, "The adapter does not answer this operation.")
         }
-        if !isCurrent { await adapter.stop() }
-    }
-
-    /// Reads by the current instance. Where that fails and another instance has taken its place meanwhile, by that one.
-    func read<Result>(_ body: (any Adapter) async throws -> Result) async throws -> Result {
-        let (adapter, number) = state.withLock { ($0.adapter, $0.number) }
-        do { return try await body(adapter) } catch {
-            let (other, otherNumber) = state.withLock { ($0.adapter, $0.number) }
-            guard otherNumber != number, !Task.isCancelled else { throw error }
-            return try await body(other)
-        }
-    }
-
-    /// Returns the instance before.
-    func replace(with adapter: any Adapter, isStarted: Bool) -> any Adapter {
-        state.withLock { state in
-            defer {
-                state.number += 1
-                (state.adapter, state.isPending) = (adapter, !isStarted)
-            }
-            return state.adapter
-        }
+        return try await all[position].perform(call)
     }
 }
 
@@ -187,6 +132,7 @@ extension MirrorSource {
     /// mirror goes on (``Mirror/change(to:)``), but not for rows that belong to single callers.
     fileprivate func isFetched(as other: MirrorSource) -> Bool {
         entity == other.entity && reading == other.reading && writing == other.writing
+            && changes == other.changes
             && honoursIdempotencyKeys == other.honoursIdempotencyKeys && upstream == other.upstream
             && supportsRowsOfCallers == other.supportsRowsOfCallers && callerKey == other.callerKey
             && (callerKey == nil || settings == other.settings)

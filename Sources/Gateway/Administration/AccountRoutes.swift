@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import Identity
+import NearestNames
 import ValueTree
 
 /// `porticoctl accounts` and `roles`.
@@ -59,7 +60,7 @@ struct AccountRoutes: Sendable {
 
     private func changes() -> [Route] {
         [
-            accounts.change("disable", "Disables an account and signs it out.") { id, _, actor in
+            accounts.change("disable", "Disables an account and signs it out.", isConfirmed: false) { id, _, actor in
                 try await administration.disable(id, by: actor)
             },
             accounts.change("enable", "Enables an account.") { id, _, actor in
@@ -143,20 +144,23 @@ struct AccountAdministration: Sendable {
 
     func endpoint(
         _ name: String, _ action: AdministrationAction, _ summary: String, _ input: ObjectShape? = nil,
+        isConfirmed: Bool? = nil,
         _ perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
     ) -> AdministrationEndpoint {
-        AdministrationEndpoint(name, action, summary, input: input, services: services, perform: perform)
+        AdministrationEndpoint(
+            name, action, summary, input: input, services: services, isConfirmed: isConfirmed, perform: perform)
     }
 
-    /// `POST /admin/v1/accounts/{name}/ACTION`, which answers nothing.
+    /// `POST /admin/v1/accounts/{name}/ACTION`, which answers nothing. `isConfirmed`: false for what only takes away, which
+    /// may have to be fast.
     func change(
-        _ action: String, _ summary: String, _ input: ObjectShape? = nil,
+        _ action: String, _ summary: String, _ input: ObjectShape? = nil, isConfirmed: Bool? = nil,
         _ perform: @escaping @Sendable (AccountID, WireDictionary, Principal) async throws -> Void
     ) -> Route {
         let path = PathTemplate(stringLiteral: "/admin/v1/accounts/{name}/\(action)")
         return Route(
             .post, path,
-            endpoint("accounts.\(action)", .grant, summary, input) { request, input in
+            endpoint("accounts.\(action)", .grant, summary, input, isConfirmed: isConfirmed) { request, input in
                 try await perform(try await account(request).id, input, request.caller.principal)
                 return nil
             })
@@ -166,7 +170,7 @@ struct AccountAdministration: Sendable {
     func account(_ request: AuthenticatedRequest) async throws -> Account {
         guard let name = AccountName(request["name"]),
             let account = try await identity.administration.account(named: name)
-        else { throw PorticoError(.recordNotFound, "There is no account of this name.") }
+        else { throw await identity.administration.noAccount(named: request["name"]) }
         return account
     }
 }
@@ -193,8 +197,9 @@ struct CredentialRoutes: Sendable {
                     let sessions = try await administration.sessions(of: accounts.account(request).id)
                     return ["sessions": .array(sessions.map { .dictionary(AccountShapes.value(of: $0)) })]
                 }),
-            accounts.change("sessions/revoke", "Ends an account's sessions, or the one named.", Self.chosen) {
-                id, input, actor in
+            accounts.change(
+                "sessions/revoke", "Ends an account's sessions, or the one named.", Self.chosen, isConfirmed: false
+            ) { id, input, actor in
                 guard input["id"] != nil else {
                     _ = try await administration.revokeSessions(of: id, by: actor)
                     return
@@ -220,7 +225,7 @@ struct CredentialRoutes: Sendable {
                 accounts.endpoint("keys.create", .grant, "Creates an API key.", KeyShapes.creation) {
                     try await create($1, for: $0)
                 }),
-            accounts.change("keys/revoke", "Revokes an API key.", Self.named) { id, input, actor in
+            accounts.change("keys/revoke", "Revokes an API key.", Self.named, isConfirmed: false) { id, input, actor in
                 guard let key = APIKeyID(input.text("id")) else {
                     throw PorticoError(.recordNotFound, "There is no such API key.", target: "id")
                 }
@@ -230,7 +235,8 @@ struct CredentialRoutes: Sendable {
     }
 
     private func create(_ input: WireDictionary, for request: AuthenticatedRequest) async throws -> WireValue {
-        let wanted = try APIKeyRequest(input, now: accounts.services.clock.now())
+        let wanted = try APIKeyRequest(
+            input, adapters: accounts.roles.adapters.map(\.declaration.name), now: accounts.services.clock.now())
         let account = try await accounts.account(request)
         try await accounts.roles.check(wanted.roles ?? [], held: account.roles)
         let made = try await administration.createAPIKey(
@@ -250,5 +256,14 @@ struct CredentialRoutes: Sendable {
                     return accounts.identity.jwks()
                 })
         ]
+    }
+}
+
+extension Administration {
+    /// The error of a name that no account has, with the one that is most like it.
+    func noAccount(named name: String) async -> PorticoError {
+        let known = (try? await accounts(limit: Query.maximumLimit)) ?? []
+        let near = NearestName.sentence(name, among: known.map(\.name.text))
+        return PorticoError(.recordNotFound, "There is no account of this name.\(near)")
     }
 }

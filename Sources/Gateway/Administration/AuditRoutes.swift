@@ -12,6 +12,12 @@ struct AuditRoutes: Sendable {
         "AuditPage",
         members: [
             Member("before", .integer), Member("limit", .integer(IntegerRange(1...1_000)), defaultValue: 100),
+            Member("kind", .string(maximumLength: 64)),
+            Member(
+                "person", .string(maximumLength: 255),
+                summary: "Who did it or to whom: an account's name, or another text."),
+            Member("from", .date, summary: "Entries since then."),
+            Member("until", .date, summary: "Entries before then."),
         ])
 
     func routes() -> [Route] {
@@ -25,13 +31,29 @@ struct AuditRoutes: Sendable {
                 .post, "/admin/v1/audit/entries",
                 accounts.endpoint("audit.list", .read, "The latest audit entries.", Self.page) { _, input in
                     let entries = try await administration.auditEntries(
-                        before: input["before"]?.int64Value, limit: Int(input["limit"]?.int64Value ?? 100))
-                    return ["entries": .array(entries.map(Self.value))]
+                        of: try await selection(input), before: input["before"]?.int64Value,
+                        limit: Int(input["limit"]?.int64Value ?? 100))
+                    return [
+                        "entries": .array(entries.map(Self.value)),
+                        "kinds": .array(AuditEvent.Kind.allCases.map { .string($0.rawValue) }),
+                    ]
                 }),
         ]
     }
 
     private var administration: Administration { accounts.identity.administration }
+
+    private func selection(_ input: WireDictionary) async throws -> AuditSelection {
+        var people = input["person"]?.stringValue.map { [$0] } ?? []
+        if let name = people.first.flatMap({ AccountName($0) }),
+            let account = try await administration.account(named: name)
+        {
+            people.append(account.id.text)
+        }
+        return AuditSelection(
+            kind: input["kind"]?.stringValue, people: people, since: input["from"]?.dateValue,
+            until: input["until"]?.dateValue)
+    }
 
     private static func anchor(_ input: WireDictionary) throws(PorticoError) -> AuditHead? {
         guard let text = input["head"]?.stringValue else { return nil }

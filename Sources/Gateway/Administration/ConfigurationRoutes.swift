@@ -109,7 +109,11 @@ struct ConfigurationRoutes: Sendable {
                 .post, "/admin/v1/configuration/apply",
                 AdministrationEndpoint(
                     "configuration.apply", .change, "Uses what the configuration's sources say now.",
-                    services: services, isAwaited: false
+                    services: services, isAwaited: false,
+                    result: { report in
+                        if report["applied"]?.boolValue == true { return .done }
+                        return report["valid"]?.boolValue == true ? .nothingChanged : .failed
+                    }
                 ) { request, _ in
                     let report = try await configuration.apply(
                         by: request.caller.principal, from: request.request.peer)

@@ -17,7 +17,7 @@ struct ImportEndpoint: Endpoint {
     var properties: EndpointProperties {
         EndpointProperties(
             name: "admin.\(served.declaration.name).import", access: .login, effect: .writes,
-            bodyLimit: services.limits.importFile, adminRole: .operator)
+            bodyLimit: services.limits.importFile, adminRole: .operator, isConfirmed: true)
     }
 
     var description: EndpointDescription {
@@ -25,11 +25,12 @@ struct ImportEndpoint: Endpoint {
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        try request.request.target.requireQuery(of: Set(operation.input.members.map(\.name.text)).union(["first"]))
+        try request.request.target.requireQuery(
+            of: Set(operation.input.members.map(\.name.text)).union(["first", "separator"]))
         let bytes = try await services.bodies.bytes(of: request.request, limit: services.limits.importFile)
         let rows = try ImportedRows(
-            bytes, contentType: request.request.headers[.contentType], first: try first(of: request),
-            bodies: services.bodies)
+            bytes, contentType: request.request.headers[.contentType], separator: try separator(of: request),
+            first: try first(of: request), bodies: services.bodies)
         if case .object(let row) = rowShape { try rows.requireColumns(CSVColumns(row)) }
         var input: WireDictionary = ["rows": .array(try rows.values(of: rowShape))]
         // For an adapter whose rows differ from set to set, so that only it knows their columns.
@@ -52,11 +53,17 @@ struct ImportEndpoint: Endpoint {
 
     /// Where these rows are in the operator's file, as `?first=` says for a part of one.
     private func first(of request: AuthenticatedRequest) throws(PorticoError) -> Int? {
-        guard let text = request.request.target["first"] else { return nil }
-        guard let first = Int(text), Self.places.contains(first) else {
-            throw PorticoError(.requestInvalid, "first is the number of a line or row.", target: "first")
+        try request.request.target.number("first", in: Self.places)
+    }
+
+    /// Of a CSV file, as `?separator=` says.
+    private func separator(of request: AuthenticatedRequest) throws(PorticoError) -> CSVSeparator {
+        guard let text = request.request.target["separator"] else { return .comma }
+        guard let separator = CSVSeparator(text) else {
+            let names = CSVSeparator.allCases.map(\.name).joined(separator: ", ")
+            throw PorticoError(.requestInvalid, "separator is one of \(names).", target: "separator")
         }
-        return first
+        return separator
     }
 
     /// Lines and rows can be counted on from any of them.
@@ -113,10 +120,12 @@ struct ImportedRows: Sendable {
     /// CSV by its media type; everything else through the wire formats: an array of dictionaries, or a dictionary whose
     /// one member is such an array. Where they are a part of a file, `first` is the place of the first of them: its line
     /// in a CSV file, its row elsewhere.
-    init(_ bytes: [UInt8], contentType: String?, first: Int? = nil, bodies: BodyReader) throws(PorticoError) {
+    init(
+        _ bytes: [UInt8], contentType: String?, separator: CSVSeparator = .comma, first: Int? = nil, bodies: BodyReader
+    ) throws(PorticoError) {
         if contentType?.lowercased().hasPrefix("text/csv") == true {
             do {
-                let table = try CSVTable(bytes, firstLine: first)
+                let table = try CSVTable(bytes, separator: separator, firstLine: first)
                 (unit, columns, coercion) = ("line", table.columns, .textual)
                 rows = table.rows.map { Self.row($0, table.columns) }
             } catch {
@@ -184,14 +193,20 @@ extension ImportedRows {
         return values
     }
 
-    /// An adapter's own complaint about `rows[n]`, in the words of the file.
+    /// An adapter's own complaint about `rows[n]`, in the words of the file. The message may begin with another row.
     func renamed(_ error: PorticoError) -> PorticoError {
-        guard let target = error.target, target.hasPrefix("rows["), let end = target.firstIndex(of: "]"),
-            let number = Int(target.dropFirst(5).prefix(upTo: end)), rows.indices.contains(number)
-        else { return error }
-        let rest = target[target.index(after: end)...].drop { $0 == "." }
+        guard let target = error.target, let (place, rest) = renamed(target) else { return error }
+        let message = renamed(error.message).map { other, rest in "\(other)\(rest)" } ?? error.message
+        let field = rest.drop { $0 == "." }
         return PorticoError(
-            error.code, "\(location(of: rows[number])): \(error.message)", target: rest.isEmpty ? nil : String(rest),
-            logDetail: error.logDetail)
+            error.code, "\(place): \(message)", target: field.isEmpty ? nil : String(field), logDetail: error.logDetail)
+    }
+
+    /// Of a text that begins with `rows[n]`: the row's place, and what follows.
+    private func renamed(_ text: String) -> (place: String, rest: Substring)? {
+        guard text.hasPrefix("rows["), let end = text.firstIndex(of: "]"),
+            let number = Int(text.dropFirst(5).prefix(upTo: end)), rows.indices.contains(number)
+        else { return nil }
+        return (location(of: rows[number]), text[text.index(after: end)...])
     }
 }

@@ -26,6 +26,10 @@ public struct LogQuery: Sendable {
     public var request: String?
     /// Lines that were written since then; nil: all.
     public var since: WireDate?
+    /// Lines that were written before then; nil: all.
+    public var until: WireDate?
+    /// Whether the lines of operators' own requests are wanted too.
+    public var hasOperators = true
     /// How many at most.
     public var limit = 100
 
@@ -70,14 +74,16 @@ public struct NoLog: LogDirectory {
 
 /// `porticoctl logs`.
 struct LogRoutes: Sendable {
-    private static let most = 10_000
+    private static let mostLines: Int64 = 10_000
     private static let query = ObjectShape(
         "LogQuery",
         members: [
-            Member("after", .integer), Member("limit", .integer),
+            Member("after", .integer), Member("limit", .integer(IntegerRange(1...mostLines)), defaultValue: 100),
             Member("level", .choice(LogLevel.allCases.map(\.rawValue))), Member("adapter", .string(maximumLength: 64)),
             Member("request", .string(maximumLength: 4_096)),
             Member("since", .double, summary: "Lines of so many seconds until now."),
+            Member("from", .date, summary: "Lines since then."), Member("until", .date, summary: "Lines before then."),
+            Member("operators", .bool, defaultValue: true, summary: "The lines of operators' own requests too."),
         ])
     private static let change = ObjectShape(
         "LogLevel",
@@ -113,13 +119,16 @@ struct LogRoutes: Sendable {
     private func search(_ input: WireDictionary) -> WireValue {
         var query = LogQuery()
         query.after = UInt64(clamping: input["after"]?.int64Value ?? 0)
-        query.limit = Int(min(max(input["limit"]?.int64Value ?? 100, 1), Int64(Self.most)))
+        query.limit = Int(input["limit"]?.int64Value ?? 100)
         query.level = input["level"]?.stringValue.flatMap { LogLevel(rawValue: $0) } ?? .trace
         query.adapter = input["adapter"]?.stringValue
         query.request = input["request"]?.stringValue
         query.since = input["since"]?.doubleValue.map { seconds in
             WireDate(secondsSinceReferenceDate: services.clock.now().secondsSinceReferenceDate - max(0, seconds))
         }
+        query.since = [query.since, input["from"]?.dateValue].compactMap(\.self).max()
+        query.until = input["until"]?.dateValue
+        query.hasOperators = input["operators"]?.boolValue ?? true
         let page = log.search(query)
         var codes: [ErrorCode] = []
         for code in page.lines.compactMap({ $0["code"]?.stringValue.flatMap { ErrorCode(rawValue: $0) } })

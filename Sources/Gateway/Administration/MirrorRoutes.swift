@@ -1,12 +1,14 @@
 import AdapterKit
 import HTTPTypes
 import MirrorEngine
+import NearestNames
 import RecordStorage
 import ValueTree
 
 /// `porticoctl mirrors list`, `show`, `refresh` and `release`.
 struct MirrorRoutes: Sendable {
     let adapters: [ServedAdapter]
+    let upstreams: any UpstreamDirectory
     let services: GatewayServices
 
     func routes() -> [Route] {
@@ -42,7 +44,7 @@ struct MirrorRoutes: Sendable {
         "MirrorRefresh",
         members: [Member("full", .bool, summary: "Fetch every row, also where changes alone are asked for.")])
 
-    private var mirrors: [Mirror] { adapters.flatMap(\.mirrors).sorted { $0.id.description < $1.id.description } }
+    private var mirrors: [ServedMirror] { adapters.flatMap(\.mirrors).sorted { $0.id.description < $1.id.description } }
 
     private var callerMirrors: [CallerMirror] {
         adapters.flatMap(\.callerMirrors).map(\.mirror).sorted { $0.id.description < $1.id.description }
@@ -52,32 +54,42 @@ struct MirrorRoutes: Sendable {
         callerMirrors.first { $0.id.description == "\(request["adapter"])/\(request["entity"])" }
     }
 
-    private func mirror(_ request: AuthenticatedRequest) throws(PorticoError) -> Mirror {
+    private func mirror(_ request: AuthenticatedRequest) throws(PorticoError) -> ServedMirror {
         let name = "\(request["adapter"])/\(request["entity"])"
         guard callerMirror(request) == nil else {
             throw PorticoError(.recordConflict, "The rows of this mirror are fetched in callers' names.")
         }
         guard let mirror = mirrors.first(where: { $0.id.description == name }) else {
-            let known = mirrors.prefix(20).map(\.id.description).joined(separator: ", ")
-            throw PorticoError(
-                .recordNotFound, "There is no mirror \(name).\(known.isEmpty ? "" : " There are: \(known).")")
+            let names = mirrors.map(\.id.description)
+            let near = NearestName.sentence(name, among: names)
+            let known = names.isEmpty ? "" : " There are: \(names.prefix(20).joined(separator: ", "))."
+            throw PorticoError(.recordNotFound, "There is no mirror \(name).\(near.isEmpty ? known : near)")
         }
         return mirror
     }
 
-    private func summary(_ mirror: Mirror) -> WireValue { .dictionary(members(mirror)) }
+    private func summary(_ mirror: ServedMirror) -> WireValue { .dictionary(members(mirror)) }
 
-    private func members(_ mirror: Mirror) -> WireDictionary {
+    private func members(_ mirror: ServedMirror) -> WireDictionary {
         let status = mirror.status
         let now = services.clock.now()
         let asOf = status.machine.asOf
         let age = asOf.map { now.secondsSinceReferenceDate - $0.secondsSinceReferenceDate }
         return [
             "name": .string(mirror.id.description), "upstream": .string(mirror.source.upstream.text),
-            "state": .string(status.word), "asOf": asOf.map { .date($0.wholeSeconds) } ?? .null,
+            "state": .string(state(of: mirror, age: age)), "asOf": asOf.map { .date($0.wholeSeconds) } ?? .null,
             "ageSeconds": age.map { .int64(Int64(max(0, min($0, Double(Int32.max))))) } ?? .null,
             "failures": .int64(Int64(status.machine.failures)),
         ]
+    }
+
+    /// `stale`: nothing of its own is wrong, but it is older than it may be, and the system is not asked at the moment.
+    private func state(of mirror: ServedMirror, age: Double?) -> String {
+        let word = mirror.status.word
+        guard word == "good", let age, age > mirror.source.settings.freshFor / .seconds(1),
+            upstreams.reports.contains(where: { $0.name == mirror.source.upstream && !$0.openCircuits.isEmpty })
+        else { return word }
+        return "stale"
     }
 
     /// One whose rows belong to callers, each with an age of their own.
@@ -95,7 +107,7 @@ struct MirrorRoutes: Sendable {
         return .dictionary(members)
     }
 
-    private func details(_ mirror: Mirror) async throws -> WireValue {
+    private func details(_ mirror: ServedMirror) async throws -> WireValue {
         let machine = mirror.status.machine
         var members = members(mirror)
         let count = try await services.store.count(nil, in: mirror.id)
@@ -124,16 +136,19 @@ struct MirrorRoutes: Sendable {
         return .dictionary(members)
     }
 
-    private func refresh(_ mirror: Mirror, isWhole: Bool) async throws -> WireValue {
-        switch await mirror.refreshNow(by: .operator, isWhole: isWhole) {
+    private func refresh(_ mirror: ServedMirror, isWhole: Bool) async throws -> WireValue {
+        switch try await mirror.refreshNow(by: .operator, isWhole: isWhole) {
         case .done(let summary): return summary.shown
         case .held(let held):
             throw PorticoError(
                 .recordConflict,
                 "The refresh was held back: \(held.detail)."
-                    + (held.isReleasable ? " `porticoctl mirrors release` makes it take effect." : ""))
+                    + (held.isReleasable ? " Releasing it makes it take effect." : ""))
         case .failed(let code, let detail):
-            throw PorticoError(code, "The mirror could not be refreshed: \(detail)")
+            // The words of the other system are for who asks, and not for the log.
+            throw PorticoError(
+                code, "The mirror could not be refreshed: \(detail)",
+                logDetail: "the mirror \(mirror.id) could not be refreshed")
         }
     }
 }

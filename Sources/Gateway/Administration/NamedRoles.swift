@@ -30,7 +30,7 @@ struct NamedRoles: Sendable {
     }
 
     /// Every role within a declaration, wherever it stands: rules, accesses and what else there may come to be.
-    private static func collect(_ value: Any, _ roles: inout Set<RoleName>) {
+    static func collect(_ value: Any, _ roles: inout Set<RoleName>) {
         if let role = value as? RoleName {
             roles.insert(role)
             return
@@ -42,7 +42,8 @@ struct NamedRoles: Sendable {
     /// another one those in its members called `roles`, as in an access or a list of accounts.
     static func roles(_ setting: ConfiguredSetting) -> Set<RoleName> {
         let path = setting.key.split(separator: ".")
-        // Those at the admin listener are other ones.
+        if path.starts(with: ["admin", "roles"]) { return names(setting.value[...]) }
+        // Those of certificates and tokens are other ones.
         guard path.first != "admin", let last = path.last else { return [] }
         let isGroup = path.starts(with: ["identity", "providers"]) && path.contains("groups")
         if isGroup || ["roles", "moderators"].contains(last) {

@@ -217,7 +217,7 @@ private struct PackagePieceEndpoint: Endpoint {
     let description = EndpointDescription(summary: "Adds a piece to an upload.", tag: "Administration")
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        guard let offset = request.request.target["at"].flatMap({ Int($0) }) else {
+        guard let offset = try request.request.target.number("at", in: 0...Int.max) else {
             throw PorticoError(.requestInvalid, "at is where the piece begins, in bytes.", target: "at")
         }
         let bytes = try await services.bodies.bytes(of: request.request, limit: limit)

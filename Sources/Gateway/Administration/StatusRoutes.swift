@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import MirrorEngine
+import NearestNames
 import RecordStorage
 import ValueTree
 
@@ -9,11 +10,15 @@ struct StatusRoutes: Sendable {
     let adapters: [ServedAdapter]
     let services: GatewayServices
     let version: String
+    /// The adapters that are compiled in, with the versions of their packages.
+    let modules: [AdapterName: String]
     let readiness: Readiness
     let started: WireDate
     let upstreams: any UpstreamDirectory
     /// Whether a backup takes the store's place at the next start.
     let isRestorePending: @Sendable () -> Bool
+    /// Nil: none are configured.
+    let backups: (any BackupControl)?
 
     func routes() -> [Route] {
         [
@@ -21,7 +26,7 @@ struct StatusRoutes: Sendable {
                 .get, "/admin/v1/status",
                 AdministrationEndpoint(
                     "status", .read, "What runs.", services: services
-                ) { _, _ in status() }),
+                ) { _, _ in try await status() }),
             Route(
                 .get, "/admin/v1/adapters",
                 AdministrationEndpoint(
@@ -42,45 +47,57 @@ struct StatusRoutes: Sendable {
                 ) { request, _ in
                     ["crashes": .array(try adapter(request["name"]).process?.crashReports ?? [])]
                 }),
-            switching("enable", "Lets an adapter answer again.") { $0.enable() },
-            switching("disable", "Refuses an adapter's calls, until it is enabled or the gateway starts anew.") {
-                $0.disable()
-            },
+            switching("enable", "Lets an adapter answer again.", isDisabled: false),
+            switching(
+                "disable", "Refuses an adapter's calls, until it is enabled or the gateway starts anew.",
+                isDisabled: true),
         ]
     }
 
-    private func switching(
-        _ action: String, _ summary: String, _ change: @escaping @Sendable (inout AdapterLifecycle) -> Void
-    ) -> Route {
+    private func switching(_ action: String, _ summary: String, isDisabled: Bool) -> Route {
         Route(
             .post, PathTemplate(stringLiteral: "/admin/v1/adapters/{name}/\(action)"),
             AdministrationEndpoint("adapters.\(action)", .change, summary, services: services) { request, _ in
                 let served = try adapter(request["name"])
-                served.status.change(change)
+                served.slot.isDisabled = isDisabled
                 return .dictionary(Self.summary(served))
             })
     }
 
     private func adapter(_ name: String) throws(PorticoError) -> ServedAdapter {
         guard let served = adapters.first(where: { $0.declaration.name.text == name }) else {
-            throw PorticoError(.recordNotFound, "There is no adapter \(name).")
+            let near = NearestName.sentence(name, among: adapters.map(\.declaration.name.text))
+            throw PorticoError(.recordNotFound, "There is no adapter \(name).\(near)")
         }
         return served
     }
 
-    private func status() -> WireValue {
+    private func status() async throws -> WireValue {
         let now = services.clock.now()
         let writes = adapters.flatMap(\.writes).map(\.counts)
+        let (refused, oldest) = try await backlog()
         return [
-            "version": .string(version), "ready": .bool(readiness.isReady), "started": .date(started.wholeSeconds),
+            "version": .string(version),
+            "modules": .dictionary(
+                modules.sorted { $0.key < $1.key }.reduce(into: [:]) { $0[$1.key.text] = .string($1.value) }),
+            "ready": .bool(readiness.isReady), "started": .date(started.wholeSeconds),
             "uptimeSeconds": .int64(Int64(now.secondsSinceReferenceDate - started.secondsSinceReferenceDate)),
             "adapters": .int64(Int64(adapters.count)),
             "failedAdapters": .array(readiness.failedAdapters.map { .string($0.text) }),
             "unhealthyMirrors": .array(
-                adapters.flatMap(\.mirrors).filter { ["held", "failing"].contains($0.status.word) }
-                    .map { .string($0.id.description) }),
+                unhealthyMirrors.map { .string($0.id.description) }),
+            "mirrorProblems": .array(
+                unhealthyMirrors.map { mirror in
+                    let machine = mirror.status.machine
+                    return [
+                        "name": .string(mirror.id.description), "state": .string(mirror.status.word),
+                        "detail": .string(machine.held?.detail ?? machine.failure?.detail ?? ""),
+                    ]
+                }),
             "pendingWrites": .int64(Int64(writes.reduce(0) { $0 + $1.pending })),
             "unknownWrites": .int64(Int64(writes.reduce(0) { $0 + $1.unknown })),
+            "refusedWrites": .int64(Int64(refused)),
+            "oldestPendingWrite": oldest.map { .date($0.wholeSeconds) } ?? .null,
             "upstreams": .int64(Int64(upstreams.reports.count)),
             "openUpstreams": .array(
                 upstreams.reports.filter { !$0.openCircuits.isEmpty }.map { .string($0.name.text) }),
@@ -89,7 +106,22 @@ struct StatusRoutes: Sendable {
                 "problem": readiness.storeProblem.map { .string($0) } ?? .null,
                 "restoresAtNextStart": .bool(isRestorePending()),
             ],
+            "backups": backups?.status() ?? .null,
         ]
+    }
+
+    private var unhealthyMirrors: [ServedMirror] {
+        adapters.flatMap(\.mirrors).filter { ["held", "failing"].contains($0.status.word) }
+    }
+
+    /// Of the writes of every mirror.
+    private func backlog() async throws -> (refused: Int, oldest: WireDate?) {
+        let mirrors = adapters.flatMap(\.writes).map(\.id)
+        guard !mirrors.isEmpty else { return (0, nil) }
+        let backlogs = try await services.store.withReadSnapshot { snapshot in
+            try mirrors.map { try snapshot.backlogOfWrites(of: $0) }
+        }
+        return (backlogs.reduce(0) { $0 + $1.refused }, backlogs.compactMap(\.oldest).min())
     }
 
     private func list() -> WireValue {

@@ -3,16 +3,15 @@ import HTTPTypes
 import Identity
 import RecordStorage
 import SyncEngine
+import SyncMessages
 import ValueTree
 
-/// `porticoctl sync status`, `changes` and `explain`.
+/// What `porticoctl sync` shows: the log, devices, conflicts, and who has what.
 struct SyncAdminRoutes: Sendable {
     let sync: SyncServices
     let identity: Identity
     let services: GatewayServices
 
-    /// Clients that the status counts at most.
-    private static let countedClients = 10_000
     private static let largestList = 1_000
 
     func routes() -> [Route] {
@@ -22,13 +21,24 @@ struct SyncAdminRoutes: Sendable {
                 endpoint("sync.status", "How far the log is, and who syncs.") { _, _ in try await status() }),
             Route(
                 .get, "/admin/v1/sync/devices",
-                endpoint("sync.devices", "The devices that have pushed, and how far each is.", Self.page) {
+                endpoint("sync.devices", "The devices, when each was seen, and how far it is.", Self.page) {
                     request, _ in
                     try await devices(request.request.target)
                 }),
             Route(
+                .get, "/admin/v1/sync/devices/{id}",
+                endpoint("sync.device", "What became of the latest changes of one device.") { request, _ in
+                    try await device(request["id"])
+                }),
+            Route(
+                .get, "/admin/v1/sync/conflicts",
+                endpoint(
+                    "sync.conflicts", "Devices' changes that did not become the record, the latest first.",
+                    ["limit", "before"]
+                ) { request, _ in try await conflicts(request.request.target) }),
+            Route(
                 .get, "/admin/v1/sync/changes",
-                endpoint("sync.changes", "The log, oldest first.", Self.page) { request, _ in
+                endpoint("sync.changes", "The log, oldest first.", Self.page.union(["synced"])) { request, _ in
                     try await changes(request.request.target)
                 }),
             Route(
@@ -50,9 +60,8 @@ struct SyncAdminRoutes: Sendable {
     }
 
     private func status() async throws -> WireValue {
-        let (position, floor, clients) = try await services.store.withReadSnapshot {
-            ($0.position, $0.floor, try $0.clients(after: nil, limit: Self.countedClients).count)
-        }
+        let (position, floor) = try await services.store.withReadSnapshot { ($0.position, $0.floor) }
+        let clients = try await sync.seen.count(in: services.store)
         return [
             "epoch": .string(services.store.epoch.text), "position": .int64(position.number),
             "floor": .int64(floor.number), "liveStreams": .int64(Int64(sync.live.count)),
@@ -61,38 +70,124 @@ struct SyncAdminRoutes: Sendable {
         ]
     }
 
-    /// In the order of their ids; `?after=` goes on behind one.
+    /// In the order of their ids; `?after=` goes on behind one. Those that have pushed are known for good, with what was
+    /// seen of them since the gateway started; those that have only pulled are known since then.
     private func devices(_ target: RequestTarget) async throws -> WireValue {
-        let limit = min(max(Int(target["limit"] ?? "") ?? 100, 1), Self.largestList)
-        var after: ClientID?
-        if let text = target["after"] {
+        let limit = try limit(target)
+        let after = try target["after"].map { text in
             guard let id = ClientID(text) else {
                 throw PorticoError(.requestInvalid, "This is no id of a device.", target: "after")
             }
-            after = id
+            return id
         }
-        let start = after
-        let clients = try await services.store.withReadSnapshot { try $0.clients(after: start, limit: limit) }
+        let (seen, catalogue) = (sync.seen.all, sync.catalogue)
+        let (devices, log) = try await services.store.withReadSnapshot { snapshot in
+            let devices = ListedDevice.page(
+                try snapshot.clients(after: after, limit: limit), seen: seen, after: after, limit: limit)
+            return (devices, try SyncedLog(snapshot, of: catalogue, behind: devices.compactMap(\.sight?.position)))
+        }
+        let names = try await names(of: devices.map(\.key.account))
+        return ["devices": .array(devices.map { .dictionary($0.shown(account: names[$0.key.account], log: log)) })]
+    }
+
+    private func names(of accounts: [String]) async throws -> [String: String] {
         var names: [String: String] = [:]
-        for owner in Set(clients.map(\.identity)) {
+        for owner in Set(accounts) {
             guard let id = AccountID(owner) else { continue }
             names[owner] = try await identity.administration.account(id)?.name.text
         }
+        return names
+    }
+
+    private func limit(_ target: RequestTarget) throws -> Int {
+        try target.number("limit", in: 1...Self.largestList) ?? 100
+    }
+
+    /// Changes of a device whose outcomes are shown.
+    private static let shownOutcomes: Int64 = 50
+    /// Of an outcome. The record that it may hold belongs to callers.
+    private static let shownOfOutcome = ["sequence", "outcome", "reason", "message"]
+
+    /// As the list shows it, and the outcomes that are kept of its latest changes, the latest first.
+    private func device(_ text: String) async throws -> WireValue {
+        guard let id = ClientID(text) else { throw Self.noDevice }
+        let (all, catalogue) = (sync.seen.all.filter { $0.key.client == id }, sync.catalogue)
+        let (client, outcomes, log) = try await services.store.withReadSnapshot { snapshot in
+            let client = try snapshot.client(id)
+            let last = client?.lastSequence ?? 0
+            let copies = try snapshot.keptCopies(.all, before: nil, limit: Self.largestList)
+                .filter { $0.copy.client == id }
+            let outcomes = try stride(from: last, to: max(last - Self.shownOutcomes, 0), by: -1).compactMap {
+                try snapshot.outcome(of: $0, from: id).map { (try Self.shown($0, copies, snapshot)) }
+            }
+            return (
+                client, outcomes,
+                try SyncedLog(snapshot, of: catalogue, behind: all.compactMap(\.value.position))
+            )
+        }
+        // More than one account may have named it: that which has pushed by it has it, else that seen last.
+        let account = client?.identity
+        let seen = all.filter { (account ?? $0.key.account) == $0.key.account }
+        let latest = seen.max { $0.value.time < $1.value.time }
+        guard let key = client.map({ DeviceTable.Key(account: $0.identity, client: id) }) ?? latest?.key else {
+            throw Self.noDevice
+        }
+        let device = ListedDevice(key: key, pushed: client, sight: latest?.value)
+        var shown = device.shown(account: try await names(of: [key.account])[key.account], log: log)
+        shown["outcomes"] = .array(outcomes)
+        return .dictionary(shown)
+    }
+
+    /// With the record's name, which is in the log at the revision that the change made, or with the copy of one that lost.
+    private static func shown(
+        _ outcome: PushOutcome, _ copies: [KeptCopy], _ snapshot: any StoreSnapshot
+    ) throws -> WireValue {
+        var shown: WireDictionary = ["position": .int64(outcome.position.number)]
+        let answered = outcome.answer
+        for name in shownOfOutcome { shown[name] = answered[name] }
+        if let copy = copies.first(where: { $0.copy.sequence == outcome.sequence })?.copy {
+            (shown["collection"], shown["id"]) = (.string(copy.collection.description), .string(copy.id.text))
+        } else if let revision = answered["rev"]?.int64Value, revision > snapshot.floor.number,
+            let entry = try snapshot.changes(after: Revision(revision - 1), limit: 1).first,
+            entry.position.number == revision
+        {
+            (shown["collection"], shown["id"]) = (.string(entry.collection.description), .string(entry.id.text))
+        }
+        return .dictionary(shown)
+    }
+
+    private static let noDevice = PorticoError(
+        .recordNotFound, "No device of this id has pushed, or pulled since the gateway started.")
+
+    /// Without the fields: they are of callers' rows.
+    private func conflicts(_ target: RequestTarget) async throws -> WireValue {
+        let limit = try limit(target)
+        let before = try target.number("before", in: 0...Int64.max)
+        let copies = try await services.store.withReadSnapshot { snapshot in
+            try snapshot.keptCopies(.all, before: before, limit: limit).map { kept in
+                (kept, try snapshot.outcome(of: kept.copy.sequence, from: kept.copy.client)?.answer)
+            }
+        }
         return [
-            "devices": .array(
-                clients.map { client in
+            "conflicts": .array(
+                copies.map { kept, answer in
                     [
-                        "id": .string(client.id.text), "account": .string(names[client.identity] ?? client.identity),
-                        "lastPush": .date(client.time.wholeSeconds), "lastSequence": .int64(client.lastSequence),
+                        "reason": answer?["reason"] ?? .null, "message": answer?["message"] ?? .null,
+                        "number": .int64(kept.number), "time": .date(kept.time.wholeSeconds),
+                        "cause": .string(kept.copy.reason.rawValue), "author": .string(kept.copy.author),
+                        "device": .string(kept.copy.client.text), "sequence": .int64(kept.copy.sequence),
+                        "collection": .string(kept.copy.collection.description), "id": .string(kept.copy.id.text),
                     ]
                 })
         ]
     }
 
     private func changes(_ target: RequestTarget) async throws -> WireValue {
-        let limit = min(max(Int(target["limit"] ?? "") ?? 100, 1), Self.largestList)
-        let asked = target["after"].flatMap { Int64($0) }
+        let limit = try limit(target)
+        let asked = try target.number("after", in: 0...Int64.max)
+        let catalogue = target["synced"] == "true" ? sync.catalogue : nil
         let entries = try await services.store.withReadSnapshot { snapshot in
+            if let catalogue { return try SyncedLog.latest(limit, of: catalogue, snapshot) }
             // Without a position the last ones, which operators look for most.
             let after = asked ?? max(snapshot.floor.number, snapshot.position.number - Int64(limit))
             return try snapshot.changes(after: Revision(after), limit: limit)
@@ -103,7 +198,7 @@ struct SyncAdminRoutes: Sendable {
     private func explain(_ record: String, for user: String) async throws -> WireValue {
         guard let name = AccountName(user),
             let account = try await identity.administration.account(named: name)
-        else { throw PorticoError(.recordNotFound, "There is no account of this name.") }
+        else { throw await identity.administration.noAccount(named: user) }
         let parts = record.split(separator: "/", omittingEmptySubsequences: false)
         let isQualified = parts.count > 2 && sync.catalogue["\(parts[0])/\(parts[1])"] != nil
         let collection = parts.prefix(isQualified ? 2 : 1).joined(separator: "/")
@@ -116,8 +211,99 @@ struct SyncAdminRoutes: Sendable {
     }
 }
 
+/// A device as operators see it.
+struct ListedDevice {
+    let key: DeviceTable.Key
+    let pushed: PushClient?
+    let sight: DeviceSight?
+
+    /// Those behind `after`, in the order of their ids: the page of those that have `pushed`, among them what else was seen.
+    static func page(
+        _ pushed: [PushClient], seen: [DeviceTable.Key: DeviceSight], after: ClientID?, limit: Int
+    ) -> [ListedDevice] {
+        // Beyond a full page there may be more that have pushed.
+        let last = pushed.count < limit ? nil : pushed.last?.id
+        var sights = seen.filter { key, _ in
+            (after.map { $0.text < key.client.text } ?? true) && (last.map { key.client.text <= $0.text } ?? true)
+        }
+        let known = pushed.map { client in
+            let key = DeviceTable.Key(account: client.identity, client: client.id)
+            return ListedDevice(key: key, pushed: client, sight: sights.removeValue(forKey: key))
+        }
+        let listed = known + sights.map { ListedDevice(key: $0.key, pushed: nil, sight: $0.value) }
+        let sorted = listed.sorted {
+            ($0.key.client.text, $0.key.account) < ($1.key.client.text, $1.key.account)
+        }
+        return Array(sorted.prefix(limit))
+    }
+
+    /// `account`: its name; nil: there is no such account any more. `lag`: see ``SyncedLog/count(after:)``.
+    fileprivate func shown(account: String?, log: SyncedLog) -> WireDictionary {
+        let outcomes = (sight?.outcomes ?? [:]).map { ($0.key.rawValue, WireValue.int64(Int64($0.value))) }
+        return [
+            "id": .string(key.client.text), "account": .string(account ?? key.account),
+            "lastSeen": (sight?.time ?? pushed?.time).map { .date($0.wholeSeconds) } ?? .null,
+            "streams": .int64(Int64(sight?.streams.count ?? 0)),
+            "position": (sight?.position).map { .int64($0.number) } ?? .null,
+            "lag": (sight?.position).map { .int64(Int64(log.count(after: $0))) } ?? .null,
+            "lastPush": (pushed?.time).map { .date($0.wholeSeconds) } ?? .null,
+            "lastSequence": (pushed?.lastSequence).map { .int64($0) } ?? .null,
+            "outcomes": .dictionary(WireDictionary(present: outcomes.sorted { $0.0 < $1.0 })),
+        ]
+    }
+}
+
+/// The positions of the latest changes of what devices can sync; the gateway's own entries, such as those of the audit log, are
+/// left out.
+private struct SyncedLog: Sendable {
+    /// Entries of the log that are looked through at most.
+    private static let most: Int64 = 20_000
+
+    /// In ascending order.
+    private let positions: [Revision]
+
+    /// Reads those behind the oldest of `devices`' positions.
+    init(_ snapshot: any StoreSnapshot, of catalogue: SyncCatalogue, behind devices: [Revision]) throws {
+        var found: [Revision] = []
+        if let oldest = devices.min() {
+            var next = Revision(max(oldest.number, snapshot.floor.number, snapshot.position.number - Self.most))
+            while case let page = try snapshot.changes(after: next, limit: 1_000), let last = page.last {
+                found += page.filter { catalogue[$0.collection] != nil }.map(\.position)
+                next = last.position
+            }
+        }
+        positions = found
+    }
+
+    /// The latest entries, the oldest of them first.
+    static func latest(
+        _ limit: Int, of catalogue: SyncCatalogue, _ snapshot: any StoreSnapshot
+    ) throws -> [LogEntry] {
+        let (page, end) = (Int64(1_000), snapshot.position.number)
+        let floor = max(snapshot.floor.number, end - most)
+        var (found, next): ([LogEntry], Int64) = ([], end)
+        while next > floor, found.count < limit {
+            let start = max(floor, next - page)
+            let entries = try snapshot.changes(after: Revision(start), limit: Int(next - start))
+            found = entries.filter { $0.position.number <= next && catalogue[$0.collection] != nil } + found
+            next = start
+        }
+        return found.suffix(limit)
+    }
+
+    /// Changes behind a position, of records that the device may not have, too: as many as the log shows, at most.
+    func count(after position: Revision) -> Int {
+        positions.count - (positions.firstIndex { $0 > position } ?? positions.count)
+    }
+}
+
+extension PushOutcome {
+    /// As the device was answered.
+    fileprivate var answer: WireDictionary { content["outcome"]?.dictionaryValue ?? content }
+}
+
 extension LogEntry {
-    fileprivate var shown: WireValue {
+    var shown: WireValue {
         [
             "position": .int64(position.number), "collection": .string(collection.description),
             "id": .string(id.text), "kind": .string(kind.rawValue), "time": .date(time.wholeSeconds),

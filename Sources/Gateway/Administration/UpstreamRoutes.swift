@@ -27,10 +27,15 @@ public struct UpstreamReport: Sendable {
     public var retries: Int
     /// With its details, for operators; nil: none yet.
     public var lastFailure: String?
+    /// Seconds since then.
+    public var lastFailureAge: Double?
+    /// After how many seconds the first of the open breakers lets a call through; nil: none is open.
+    public var nextAttempt: Double?
 
     public init(
         name: UpstreamName, url: String, credentials: String, active: Int, waiting: Int, openCircuits: [String],
-        calls: [String: Int], retries: Int, lastFailure: String?
+        calls: [String: Int], retries: Int, lastFailure: String?, lastFailureAge: Double? = nil,
+        nextAttempt: Double? = nil
     ) {
         self.name = name
         self.url = url
@@ -41,6 +46,8 @@ public struct UpstreamReport: Sendable {
         self.calls = calls
         self.retries = retries
         self.lastFailure = lastFailure
+        self.lastFailureAge = lastFailureAge
+        self.nextAttempt = nextAttempt
     }
 }
 
@@ -87,7 +94,8 @@ struct UpstreamRoutes: Sendable {
             Route(
                 .post, "/admin/v1/upstreams/{name}/test",
                 AdministrationEndpoint(
-                    "upstreams.test", .change, "Calls an upstream's address once.", services: services
+                    "upstreams.test", .change, "Calls an upstream's address once.", services: services,
+                    result: { $0["answered"]?.boolValue == true ? .done : .failed }
                 ) { request, _ in try await test(request["name"]) }),
         ]
     }
@@ -110,7 +118,14 @@ struct UpstreamRoutes: Sendable {
         for (result, count) in report.calls.sorted(by: { $0.key < $1.key }) { results[result] = .int64(Int64(count)) }
         members["results"] = .dictionary(results)
         members["lastFailure"] = report.lastFailure.map { .string($0) } ?? .null
+        members["lastFailureTime"] = report.lastFailureAge.map { time(after: -$0) } ?? .null
+        members["nextAttempt"] = report.nextAttempt.map { time(after: $0) } ?? .null
         return .dictionary(members)
+    }
+
+    private func time(after seconds: Double) -> WireValue {
+        let now = services.clock.now().secondsSinceReferenceDate
+        return .date(WireDate(secondsSinceReferenceDate: now + seconds).wholeSeconds)
     }
 
     private func test(_ name: String) async throws -> WireValue {

@@ -1,21 +1,15 @@
 import AdapterKit
-import NIOCore
-import Synchronization
+import Admission
+import DequeModule
 
-/// Counts the concurrent requests of each caller and each adapter, and queues further ones. A state machine;
-/// ``FairShareQueue`` executes it. A request is refused at once where a queue is full.
-struct FairShares {
+/// Counts the concurrent requests of each caller and each adapter, and queues further ones. A policy. A request is refused at once
+/// where a queue is full.
+struct FairShares: AdmissionPolicy {
     struct Slot: Sendable, Hashable {
         /// The account's name, or the network of a caller without an account.
         let caller: String
         /// Nil: the gateway itself answers.
         let adapter: String?
-    }
-
-    enum Verdict: Equatable {
-        case taken
-        case waits(UInt64)
-        case refused
     }
 
     let perCaller: Int
@@ -25,11 +19,11 @@ struct FairShares {
     private var callers: [String: Int] = [:]
     private var adapters: [String: Int] = [:]
     /// Requests that wait for alike slots, each in their order.
-    private var waiting: [Slot: CircularBuffer<UInt64>] = [:]
-    private var slots: [UInt64: Slot] = [:]
+    private var waiting: [Slot: Deque<AdmissionTicket>] = [:]
+    private var slots: [AdmissionTicket: Slot] = [:]
     private var waitingOfCaller: [String: Int] = [:]
     private var waitingForAdapter: [String: Int] = [:]
-    private var lastNumber: UInt64 = 0
+    private var running = 0
 
     init(perCaller: Int, perAdapter: Int, queuePerCaller: Int = 0, queuePerAdapter: Int = 0) {
         self.perCaller = perCaller
@@ -37,41 +31,39 @@ struct FairShares {
         queues = (queuePerCaller, queuePerAdapter)
     }
 
-    mutating func take(_ slot: Slot) -> Verdict {
+    var counts: AdmissionCounts { AdmissionCounts(running: running, waiting: slots.count) }
+
+    mutating func arrive(
+        _ slot: Slot, as ticket: AdmissionTicket, at now: Instant
+    ) -> AdmissionEntry<Void, PorticoError> {
         // Most requests are admitted at once, so each name is looked up once.
-        if count(slot) { return .taken }
+        if count(slot) { return .admitted(()) }
         uncount(slot)
         guard waitingOfCaller[slot.caller, default: 0] < queues.ofCaller,
             slot.adapter.map({ waitingForAdapter[$0, default: 0] < queues.forAdapter }) ?? true,
             // One place in an adapter's queue is always left for another caller.
             slot.adapter == nil || (waiting[slot]?.count ?? 0) < max(1, queues.forAdapter - 1)
-        else { return .refused }
-        lastNumber += 1
-        waiting[slot, default: CircularBuffer(initialCapacity: 4)].append(lastNumber)
-        slots[lastNumber] = slot
+        else { return .refused(Self.full) }
+        waiting[slot, default: []].append(ticket)
+        slots[ticket] = slot
         _ = Self.raise(&waitingOfCaller, slot.caller)
         if let adapter = slot.adapter { _ = Self.raise(&waitingForAdapter, adapter) }
-        return .waits(lastNumber)
+        return .waits
     }
 
-    /// The waiting requests that get a slot now. The caller with the fewest concurrent requests is first, so that one
-    /// long queue does not delay the others.
-    mutating func leave(_ slot: Slot) -> [UInt64] {
-        uncount(slot)
-        var admitted: [UInt64] = []
-        while let next = nextSlot(), let number = waiting[next]?.first {
-            removeWaiting(number, of: next)
-            _ = count(next)
-            admitted.append(number)
-        }
-        return admitted
-    }
+    private static let full = PorticoError(
+        .overloaded, "Too many requests of this kind are under way.", retryAfter: 1)
 
-    /// Whether it was still waiting; otherwise it has its place and has to leave it.
-    mutating func giveUp(_ number: UInt64) -> Bool {
-        guard let slot = slots[number] else { return false }
-        removeWaiting(number, of: slot)
-        return true
+    mutating func leave(_ slot: Slot, as ticket: AdmissionTicket, _ end: Void, at now: Instant) { uncount(slot) }
+
+    mutating func abandon(_ ticket: AdmissionTicket) { removeWaiting(ticket) }
+
+    /// The caller with the fewest concurrent requests is first, so that one long queue does not delay the others.
+    mutating func next(at now: Instant) -> AdmissionDecision<Void, PorticoError>? {
+        guard !slots.isEmpty, let next = nextSlot(), let ticket = waiting[next]?.first else { return nil }
+        removeWaiting(ticket)
+        _ = count(next)
+        return .admit(ticket, ())
     }
 
     private func nextSlot() -> Slot? {
@@ -86,12 +78,12 @@ struct FairShares {
             && slot.adapter.map { adapters[$0, default: 0] < perAdapter } ?? true
     }
 
-    private mutating func removeWaiting(_ number: UInt64, of slot: Slot) {
-        slots[number] = nil
-        let isLast = { (numbers: inout CircularBuffer<UInt64>?) -> Bool in
-            guard let place = numbers?.firstIndex(of: number) else { return false }
-            numbers?.remove(at: place)
-            return numbers?.isEmpty == true
+    private mutating func removeWaiting(_ ticket: AdmissionTicket) {
+        guard let slot = slots.removeValue(forKey: ticket) else { return }
+        let isLast = { (tickets: inout Deque<AdmissionTicket>?) -> Bool in
+            guard let place = tickets?.firstIndex(of: ticket) else { return false }
+            tickets?.remove(at: place)
+            return tickets?.isEmpty == true
         }(&waiting[slot])
         if isLast { waiting[slot] = nil }
         Self.lower(&waitingOfCaller, slot.caller)
@@ -100,12 +92,14 @@ struct FairShares {
 
     /// Whether no more is under way than may be.
     private mutating func count(_ slot: Slot) -> Bool {
+        running += 1
         let ofCaller = Self.raise(&callers, slot.caller)
         let ofAdapter = slot.adapter.map { Self.raise(&adapters, $0) } ?? 0
         return ofCaller <= perCaller && ofAdapter <= perAdapter
     }
 
     private mutating func uncount(_ slot: Slot) {
+        running -= 1
         Self.lower(&callers, slot.caller)
         if let adapter = slot.adapter { Self.lower(&adapters, adapter) }
     }
@@ -121,65 +115,5 @@ struct FairShares {
     private static func lower(_ counts: inout [String: Int], _ name: String) {
         guard let slot = counts.index(forKey: name) else { return }
         if counts.values[slot] > 1 { counts.values[slot] -= 1 } else { counts.remove(at: slot) }
-    }
-}
-
-/// Executes ``FairShares`` under a lock; each waiting request is a continuation.
-final class FairShareQueue: Sendable {
-    private typealias Waiter = CheckedContinuation<Void, any Error>
-
-    private struct State {
-        var shares: FairShares
-        var waiters: [UInt64: Waiter] = [:]
-        /// Admitted or given up before they had begun to wait.
-        var early: [UInt64: Result<Void, any Error>] = [:]
-    }
-
-    private let state: Mutex<State>
-
-    init(_ shares: FairShares) {
-        state = Mutex(State(shares: shares))
-    }
-
-    /// Throws `server.overloaded` where the queue is full, and `CancellationError` where the request's time is over.
-    func take(_ slot: FairShares.Slot) async throws {
-        switch state.withLock({ $0.shares.take(slot) }) {
-        case .taken: return
-        case .refused:
-            throw PorticoError(.overloaded, "Too many requests of this kind are under way.", retryAfter: 1)
-        case .waits(let number):
-            try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { wait(number, $0) }
-            } onCancel: {
-                giveUp(number)
-            }
-        }
-    }
-
-    func leave(_ slot: FairShares.Slot) {
-        for number in state.withLock({ $0.shares.leave(slot) }) { settle(number, .success(())) }
-    }
-
-    private func wait(_ number: UInt64, _ waiter: Waiter) {
-        let early = state.withLock { state in
-            let early = state.early.removeValue(forKey: number)
-            if early == nil { state.waiters[number] = waiter }
-            return early
-        }
-        if let early { waiter.resume(with: early) }
-    }
-
-    private func giveUp(_ number: UInt64) {
-        guard state.withLock({ $0.shares.giveUp(number) }) else { return }
-        settle(number, .failure(CancellationError()))
-    }
-
-    private func settle(_ number: UInt64, _ result: Result<Void, any Error>) {
-        let waiter = state.withLock { state in
-            let waiter = state.waiters.removeValue(forKey: number)
-            if waiter == nil { state.early[number] = result }
-            return waiter
-        }
-        waiter?.resume(with: result)
     }
 }

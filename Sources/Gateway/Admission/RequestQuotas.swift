@@ -1,4 +1,5 @@
 import AdapterKit
+import Admission
 import HTTPTypes
 import IPAddresses
 import NIOCore
@@ -13,10 +14,10 @@ final class RequestQuotas: Sendable {
     private let callers: RateCounter?
     private let addresses: RateCounter?
     private let routes: [(rate: RouteRate, counter: RateCounter)]
-    private let requests: FairShareQueue
+    private let requests: AdmissionQueue<FairShares>
     /// Requests that consist of others (batches), which have slots of their own: counted apart, so that batches that have
     /// all slots do not wait for their own calls.
-    private let batches: FairShareQueue
+    private let batches: AdmissionQueue<FairShares>
 
     init(_ limits: GatewayLimits) {
         callers = Self.table(limits.requestsPerMinute)
@@ -24,11 +25,11 @@ final class RequestQuotas: Sendable {
         routes = limits.routes.map { rate in
             (rate, RateCounter(RateTable(limit: rate.requestsPerMinute, capacity: Self.capacity)))
         }
-        requests = FairShareQueue(
+        requests = AdmissionQueue(
             FairShares(
                 perCaller: limits.callerShare, perAdapter: limits.inFlightPerAdapter,
                 queuePerCaller: limits.callerQueue, queuePerAdapter: limits.queuePerAdapter))
-        batches = FairShareQueue(
+        batches = AdmissionQueue(
             FairShares(
                 perCaller: max(1, limits.callerShare / 4), perAdapter: limits.inFlightPerAdapter,
                 queuePerCaller: limits.callerQueue / 4, queuePerAdapter: limits.queuePerAdapter))
@@ -54,36 +55,41 @@ final class RequestQuotas: Sendable {
             return nil
         }
         let key = Self.key(caller, request)
-        var standings = routes.filter { $0.rate.covers(request.target.path) }.map { $0.counter.count(key) }
+        var standings = routes.filter { $0.rate.covers(request.target) }.map { $0.counter.count(key) }
         if let callers { standings.append(callers.count(key, isCounted: request.countedAs == key)) }
         // What stops the caller, or would stop it first.
         return standings.first(where: \.isExceeded) ?? standings.min { $0.remaining < $1.remaining }
     }
 
-    /// The place of one request among those under way.
-    struct Place: Sendable {
-        fileprivate let slot: FairShares.Slot
-        fileprivate let queue: FairShareQueue
+    /// A request's place among those under way, or in the queue for one. It has to be left, once.
+    enum Place: Sendable {
+        /// Health, and operators at the listeners of their own, who must get through.
+        case uncounted
+        case counted(AdmissionQueue<FairShares>, AdmissionPlace<FairShares>)
     }
 
-    /// Waits where the caller or the adapter has its share under way already. Throws `server.overloaded` where enough
-    /// others wait. Nil for health and for operators at the listeners of their own, who must get through.
+    /// Counts the request for its caller and its adapter. Does not wait: where the caller or the adapter has its share under way
+    /// already, the place is one in the queue (``wait(for:)``). Throws `server.overloaded` where enough others wait.
     ///
     /// - Parameter isBatch: whether the request has calls of its own, which are counted apart.
-    func take(
+    func reserve(
         _ caller: Caller, of request: GatewayRequest, adapter: AdapterName?, isBatch: Bool
-    ) async throws -> Place? {
-        guard caller.adminRole == nil, !RequestPermits.isAlwaysAnswered(request.target.path) else { return nil }
-        let place = Place(
-            slot: FairShares.Slot(caller: Self.key(caller, request), adapter: adapter?.text),
-            queue: isBatch ? batches : requests)
-        try await place.queue.take(place.slot)
-        return place
+    ) throws(PorticoError) -> Place {
+        guard caller.adminRole == nil, !RequestPermits.isAlwaysAnswered(request.target.path) else { return .uncounted }
+        let queue = isBatch ? batches : requests
+        return .counted(
+            queue, try queue.reserve(FairShares.Slot(caller: Self.key(caller, request), adapter: adapter?.text)))
     }
 
-    func leave(_ place: Place?) {
-        guard let place else { return }
-        place.queue.leave(place.slot)
+    /// Returns when the request may begin. Throws `CancellationError` where its time is over before; it has no place then.
+    func wait(for place: Place) async throws {
+        guard case .counted(let queue, let place) = place else { return }
+        try await queue.wait(for: place)
+    }
+
+    func leave(_ place: Place) {
+        guard case .counted(let queue, let place) = place else { return }
+        queue.leave(place)
     }
 
     /// Whose share the request's work uses.

@@ -44,7 +44,20 @@ extension AdapterDeclaration {
                 DeclaredEndpoint(.patch, record, .record(.update, entity)),
                 DeclaredEndpoint(.put, record, .record(.replace, entity)),
                 DeclaredEndpoint(.delete, record, .record(.delete, entity)),
-            ]
+            ].filter { isTaken($0, of: entity) }
+        }
+    }
+
+    /// Whether the system that the entity mirrors takes such a change; one that takes none is said to be a mirror.
+    private func isTaken(_ endpoint: DeclaredEndpoint, of entity: Entity) -> Bool {
+        guard let mirror = mirror(of: entity.name), mirror.writing != .none, case .record(let action, _) = endpoint.kind
+        else { return true }
+        return switch action {
+        case .list, .read: true
+        case .create: mirror.changes.contains(.create)
+        case .update: mirror.changes.contains(.update)
+        case .replace: mirror.changes.contains(.replace)
+        case .delete: mirror.changes.contains(.delete)
         }
     }
 
@@ -118,7 +131,7 @@ public struct PathClaims: Sendable {
 
     /// The gateway's own paths that depend on its settings.
     public init(of settings: GatewaySettings) {
-        for file in PageFile.icons + settings.pages { claimants[Place(.get, file.path)] = "the gateway's pages" }
+        for file in PageFile.base + settings.pages { claimants[Place(.get, file.path)] = "the gateway's pages" }
         for route in ErrorCodePages.routes { claimants[Place(.get, route.path)] = "the gateway's pages" }
         if let portal = settings.portalLogin { claimants[Place(.post, portal)] = "the gateway's sign-in" }
     }

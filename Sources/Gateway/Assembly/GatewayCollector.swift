@@ -26,9 +26,9 @@ struct GatewayCollector: Sendable {
     }
 
     private func collect(of served: ServedAdapter, into samples: inout MetricSamples) {
-        let (name, lifecycle) = (served.declaration.name.text, served.status.current)
+        let name = served.declaration.name.text
         samples.set(MetricCatalogue.adapterUp, [name], served.isUp ? 1 : 0)
-        samples.set(MetricCatalogue.adapterDisabled, [name], lifecycle.isDisabled ? 1 : 0)
+        samples.set(MetricCatalogue.adapterDisabled, [name], served.slot.isDisabled ? 1 : 0)
         served.metrics.collect(of: name, into: &samples)
         let now = services.clock.now()
         if let report = served.process?.processReport {

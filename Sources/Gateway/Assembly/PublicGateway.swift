@@ -24,7 +24,8 @@ extension Gateway {
             tracing: RequestTracing(tracer: settings.tracer, slow: settings.slowRequest), succeeding: old?.services)
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
-            origins: settings.origins, signIns: SignInInstruments(settings.metrics))
+            origins: settings.origins, signIns: SignInInstruments(settings.metrics),
+            adapters: adapters.map(\.declaration.name).sorted())
         let description = DeferredValue<OpenAPIDocuments>()
         let itself = GatewayReference()
         let routes =
@@ -35,7 +36,7 @@ extension Gateway {
             + Self.providerRoutes(accounts, settings)
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
         let files =
-            (PageFile.icons + settings.pages).map { Route(.get, $0.path, PageFileEndpoint($0)) } + ErrorCodePages.routes
+            (PageFile.base + settings.pages).map { Route(.get, $0.path, PageFileEndpoint($0)) } + ErrorCodePages.routes
         self.init(
             routes: try RouteTable(routes + files),
             authenticator: IdentityAuthenticator(
@@ -43,7 +44,7 @@ extension Gateway {
             csrf: CSRFProtection(identity: identity),
             cors: CrossOrigin(origins: settings.origins, maxAge: settings.preflightMaxAge),
             services: services, errors: ErrorWriter(answers: services.encoder), log: log,
-            explainsErrors: true, succeeding: old)
+            explainsErrors: true, description: description, succeeding: old)
         // Without the files of pages: they are no operations.
         description.set(
             try OpenAPIDocuments(
@@ -91,7 +92,12 @@ extension Gateway {
         _ description: DeferredValue<OpenAPIDocuments>, _ itself: GatewayReference
     ) -> [Route] {
         [
-            Route(.get, "/", FrontPageEndpoint(adapters: adapters, pages: settings.pages, version: settings.version)),
+            Route(
+                .get, "/",
+                FrontPageEndpoint(
+                    services: services, adapters: adapters, pages: settings.pages, version: settings.version,
+                    publicURL: settings.publicURL,
+                    allowsBasic: settings.allowsBasic)),
             Route(.get, "/health/live", LiveEndpoint()),
             Route(.get, "/health/ready", ReadyEndpoint(readiness: readiness)),
             Route(.get, "/openapi.json", OpenAPIEndpoint(documents: description)),
@@ -115,6 +121,8 @@ public struct GatewaySettings: Sendable {
     /// Seconds.
     public var preflightMaxAge = 600
     public var version = ""
+    /// The adapters that are compiled into the program, with the versions of their packages.
+    public var modules: [AdapterName: String] = [:]
     /// Where everything is counted; what `/metrics` of the admin socket shows.
     public var metrics = MetricRegistry()
     /// Records spans of requests; nil: there are none.

@@ -77,6 +77,7 @@ struct IdentityAuthenticator: Authenticator {
     }
 
     func challenge(_ response: inout GatewayResponse) {
+        // One field: a browser would ask for a name and a password by itself where Basic has a field of its own.
         response.headers[.wwwAuthenticate] =
             allowsBasic
             ? "Bearer realm=\"portico\", Basic realm=\"portico\", charset=\"UTF-8\"" : "Bearer realm=\"portico\""

@@ -40,6 +40,9 @@ public struct SessionCookieSettings: Sendable, Equatable {
 
     public static let defaultName = "portico_session"
 
+    /// Whether the operators' console has the cookie of this name, so that no other may be called so.
+    public static func isTaken(_ name: String) -> Bool { ConsoleCookie.isNamed(name) }
+
     public init(name: String = Self.defaultName, isSecure: Bool) {
         self.name = isSecure && name == Self.defaultName ? "__Host-\(name)" : name
         self.isSecure = isSecure

@@ -33,6 +33,8 @@ struct DescribedAdapters {
             if let words = words(field, entity) { sources[field.name.text] = .string(words) }
         }
         if !sources.isEmpty { value["sources"] = .dictionary(sources) }
+        let filters = FilterExamples(entity).all
+        if !filters.isEmpty { value["filters"] = .array(filters.map { .string($0) }) }
         return .dictionary(value)
     }
 

@@ -12,6 +12,8 @@ struct OpenAPI: Sendable {
     private let hasAllFormats: Bool
     private var schemas = SchemaComponents()
     private var answers = Components("responses")
+    private var parameters = Components("parameters")
+    private var headers = Components("headers")
 
     init(catalogue: FormatCatalogue, about: ServiceDescription, hasAllFormats: Bool) {
         self.catalogue = catalogue
@@ -27,9 +29,11 @@ struct OpenAPI: Sendable {
         let paths = paths(offered)
         return [
             "openapi": "3.1.0", "info": about.info, "servers": [["url": .string(about.server)]],
-            "tags": about.tags(of: offered), "x-portico-adapters": about.entities, "paths": .dictionary(paths),
+            "security": SecurityRequirements.usual, "tags": about.tags(of: offered),
+            "x-portico-adapters": about.entities, "paths": .dictionary(paths),
             "components": [
                 "schemas": .dictionary(schemas.values), "responses": .dictionary(answers.values),
+                "parameters": .dictionary(parameters.values), "headers": .dictionary(headers.values),
                 "securitySchemes": SecurityRequirements.schemes,
             ],
         ]
@@ -61,13 +65,14 @@ struct OpenAPI: Sendable {
             "operationId": .string(identifier),
             "summary": .string(description.summary), "tags": [.string(description.tag)],
             "responses": .dictionary(responses(route)),
-            "security": SecurityRequirements(
-                accesses: properties.access[route.effect] + (description.access?[route.effect] ?? []),
-                isDecidedByOperation: description.isDecidedByOperation
-            ).value,
         ]
+        let security = SecurityRequirements(
+            accesses: properties.access[route.effect] + (description.access?[route.effect] ?? []),
+            isDecidedByOperation: description.isDecidedByOperation
+        ).value
+        if security != SecurityRequirements.usual { operation["security"] = security }
         operation["x-portico-name"] = .string(properties.name)
-        operation["x-portico-effect"] = properties.effect == .reads ? "reads" : "writes"
+        operation["x-portico-effect"] = route.effect == .reads ? "reads" : "writes"
         if let adapter = properties.adapter { operation["x-portico-adapter"] = .string(adapter.text) }
         let parameters = parameters(route)
         if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
@@ -82,7 +87,8 @@ struct OpenAPI: Sendable {
 }
 
 extension OpenAPI {
-    /// Each in full: a generator (openapi-python-generator 2.1) leaves out what is only referred to.
+    /// Each in full: a generator (openapi-python-generator 2.1) leaves out what is only referred to. But for those of many
+    /// routes that a caller may do without.
     private mutating func parameters(_ route: Route) -> [WireValue] {
         let description = route.endpoint.description
         let named = Set(description.parameters.map(\.name))
@@ -96,7 +102,8 @@ extension OpenAPI {
             if parameter.isRequired { value["required"] = true }
             if !parameter.summary.isEmpty { value["description"] = .string(parameter.summary) }
             value["schema"] = schemas.schema(parameter.shape, of: route.service)
-            return .dictionary(value)
+            guard let shared = parameter.sharedName else { return .dictionary(value) }
+            return parameters.reference(shared) { _ in .dictionary(value) }
         }
     }
 
@@ -104,7 +111,10 @@ extension OpenAPI {
         let description = route.endpoint.description
         var responses = WireDictionary()
         for (status, answer) in description.answers {
-            responses[String(status.code)] = success(answer, route.service)
+            var response = success(answer, route.service).dictionaryValue ?? [:]
+            if description.tagsAnswers, status == .ok { response["headers"] = tag() }
+            let (code, described) = (String(status.code), WireValue.dictionary(response))
+            responses[code] = responses[code].map { Self.merge($0, described) } ?? described
         }
         let failures = DescribedFailures(route)
         let content = content(of: failures)
@@ -128,6 +138,16 @@ extension OpenAPI {
         return responses
     }
 
+    private mutating func tag() -> WireValue {
+        let reference = headers.reference("ETag") { _ in
+            [
+                "description": "The record's state, for `If-Match` and `If-None-Match`.",
+                "schema": ["type": "string"],
+            ]
+        }
+        return ["ETag": reference]
+    }
+
     private mutating func success(_ answer: EndpointDescription.Answer, _ service: String) -> WireValue {
         switch answer {
         case .nothing: ["description": "Done"]
@@ -137,6 +157,18 @@ extension OpenAPI {
             // In full: a generator (openapi-python-generator 2.1) takes the name of a shared answer for that of a type.
             ["description": "Done", "content": .dictionary(Self.document(mediaType))]
         }
+    }
+
+    /// An answer with the media types of both.
+    private static func merge(_ first: WireValue, _ second: WireValue) -> WireValue {
+        var (answer, content) = (
+            first.dictionaryValue ?? [:], first.dictionaryValue?["content"]?.dictionaryValue ?? [:]
+        )
+        for type in second.dictionaryValue?["content"]?.dictionaryValue ?? [:] where content[type.key] == nil {
+            content[type.key] = type.value
+        }
+        answer["content"] = .dictionary(content)
+        return .dictionary(answer)
     }
 
     private static func essence(_ mediaType: String) -> String { String(mediaType.prefix { $0 != ";" }) }
@@ -191,6 +223,9 @@ struct SecurityRequirements: Sendable {
         "basic": ["type": "http", "scheme": "basic"],
         "session": ["type": "apiKey", "in": "cookie", "name": "portico_session"],
     ]
+
+    /// Of most operations, so that the document says it once (OpenAPI 3.1, section 4.8.1): any sign-in.
+    static let usual = SecurityRequirements(accesses: [.login], isDecidedByOperation: false).value
 
     var value: WireValue {
         guard accesses.allSatisfy({ $0 == .public }) else { return .array(signedIn) }

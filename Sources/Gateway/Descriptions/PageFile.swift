@@ -22,13 +22,27 @@ public struct PageFile: Sendable {
 
     /// A page that people find on the front page, where it is an adapter's while that is served.
     public struct Entry: Sendable {
+        /// Who needs the page.
+        public enum Audience: Sendable {
+            /// People who work with the records.
+            case users
+            /// People who write programs against the gateway.
+            case developers
+            /// An account, for what is its own: where it is signed in, its keys.
+            case account
+        }
+
         public let title: String
         public let summary: String
+        public let audience: Audience
         public let adapter: AdapterName?
 
-        public init(_ title: String, _ summary: String, adapter: AdapterName? = nil) {
+        public init(
+            _ title: String, _ summary: String, for audience: Audience = .users, adapter: AdapterName? = nil
+        ) {
             self.title = title
             self.summary = summary
+            self.audience = audience
             self.adapter = adapter
         }
     }
@@ -43,10 +57,20 @@ public struct PageFile: Sendable {
         self.entry = entry
     }
 
-    /// The icon that every page names, and the path that browsers ask for where a page names none.
-    static let icons = [
-        PageFile("/favicon.svg", .icon, Array(icon.utf8)), PageFile("/favicon.ico", .icon, Array(icon.utf8)),
+    /// What all pages share: the icon that every page names, the path that browsers ask for where a page names none, the
+    /// style and the elements.
+    static let base = [
+        icon(at: "/favicon.svg"), icon(at: "/favicon.ico"),
+        PageFile("/pages/base.css", .style, PackageResources.base_css), elements(at: "/pages/elements.js"),
+        PageFile("/pages/account.js", .module, PackageResources.account_js),
     ]
+
+    public static func icon(at path: PathTemplate) -> PageFile { PageFile(path, .icon, Array(icon.utf8)) }
+
+    /// The module that makes elements, for pages of another listener too; it loads no other.
+    public static func elements(at path: PathTemplate) -> PageFile {
+        PageFile(path, .module, PackageResources.elements_js)
+    }
 
     private static let icon = """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f5e6b"/>\
@@ -62,21 +86,21 @@ public struct PageFile: Sendable {
 }
 
 /// `GET` of a ``PageFile``: kept by browsers and proxies, and asked for before each use, so that a page and its modules
-/// are always of one version of the gateway.
+/// are always of one version of the gateway. Of operators' pages nothing is kept at all.
 struct PageFileEndpoint: Endpoint {
     let properties: EndpointProperties
     let description: EndpointDescription
     private let plain: CachedResponse
     private let compressed: CachedResponse?
 
-    init(_ file: PageFile) {
+    init(_ file: PageFile, isPrivate: Bool = false) {
         properties = EndpointProperties(name: "page", access: .public, effect: .reads)
         let mediaType = String(file.kind.rawValue.prefix { $0 != ";" })
         description = EndpointDescription(
             summary: "A file for browsers.", tag: "Gateway", answers: [(.ok, .document(mediaType: mediaType))])
-        plain = CachedResponse(Self.response(file, coding: nil, body: file.bytes))
+        plain = CachedResponse(Self.response(file, coding: nil, body: file.bytes, isPrivate: isPrivate))
         let coded = file.bytes.count < ContentCoding.minimumSize ? nil : ContentCoding.gzip.encode(file.bytes)
-        compressed = coded.map { CachedResponse(Self.response(file, coding: .gzip, body: $0)) }
+        compressed = coded.map { CachedResponse(Self.response(file, coding: .gzip, body: $0, isPrivate: isPrivate)) }
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
@@ -94,7 +118,9 @@ struct PageFileEndpoint: Endpoint {
         return compressed
     }
 
-    private static func response(_ file: PageFile, coding: ContentCoding?, body: [UInt8]) -> GatewayResponse {
+    private static func response(
+        _ file: PageFile, coding: ContentCoding?, body: [UInt8], isPrivate: Bool
+    ) -> GatewayResponse {
         let digest = Hexadecimal.text(SHA256.hash(data: file.bytes).prefix(8))
         var headers: HTTPFields = [
             .contentType: file.kind.rawValue, .cacheControl: "public, no-cache", .vary: "Accept-Encoding",
@@ -102,10 +128,27 @@ struct PageFileEndpoint: Endpoint {
             .contentSecurityPolicy: PageFile.contentSecurityPolicy, .referrerPolicy: "same-origin",
             .crossOriginOpenerPolicy: "same-origin",
         ]
+        if isPrivate {
+            headers[.cacheControl] = "no-store"
+            headers[.eTag] = nil
+            headers.protectPage()
+        }
         if file.kind == .html { headers[.xFrameOptions] = "DENY" }
         if let coding { headers[.contentEncoding] = coding.rawValue }
         if let scope = file.workerScope { headers[.serviceWorkerAllowed] = scope }
         return GatewayResponse(.ok, headers: headers, body: body)
+    }
+}
+
+extension HTTPFields {
+    /// No other page gets hold of the answer, in a frame, as its opener or as a part of itself.
+    mutating func protectPage() {
+        put(.cacheControl, "no-store")
+        put(.crossOriginOpenerPolicy, "same-origin")
+        put(.crossOriginResourcePolicy, "same-origin")
+        if self[.contentSecurityPolicy] == nil {
+            put(.contentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'")
+        }
     }
 }
 

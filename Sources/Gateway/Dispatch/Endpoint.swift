@@ -19,9 +19,9 @@ protocol Endpoint: Sendable {
     /// The mirrors that the answer to this request is made of, among those of its properties.
     func mirrors(of request: AuthenticatedRequest) -> ReadMirrors
 
-    /// Throws `auth.required` or `access.denied` where the endpoint itself refuses the caller: before mirrors are asked for
-    /// the caller's sake.
-    func admit(_ request: AuthenticatedRequest) async throws
+    /// Whether the endpoint itself may refuse the caller. Mirrors are asked for the caller's sake when it reads records
+    /// (``AuthenticatedRequest/mirrors``), otherwise before it is asked.
+    var decidesItself: Bool { get }
 
     /// What this request does, where it is not the same for all of them.
     func effect(of request: GatewayRequest) -> Effect
@@ -54,7 +54,7 @@ enum CacheLookup: Sendable {
 extension Endpoint {
     func mirrors(of request: AuthenticatedRequest) -> ReadMirrors { properties.mirrors }
 
-    func admit(_ request: AuthenticatedRequest) async throws {}
+    var decidesItself: Bool { false }
 
     func effect(of request: GatewayRequest) -> Effect { properties.effect }
 
@@ -98,6 +98,8 @@ final class EndpointProperties: Sendable {
     let instruments = AtomicLazyReference<RequestInstruments>()
     /// What an operator needs to be; nil at the public listener, where there are none.
     let adminRole: AdminRole?
+    /// Whether who signed in at the console shows the password again for it.
+    let isConfirmed: Bool
     /// Whether another generation of gateways waits for requests that are under way (``RequestsUnderWay``). One that makes
     /// the other generation itself waits for that, and must not be waited for by it.
     let isAwaited: Bool
@@ -106,14 +108,17 @@ final class EndpointProperties: Sendable {
     let isAudited: Bool
     /// Whether its requests consist of calls, each a request of its own.
     let hasCalls: Bool
+    /// What its requests read or change, for those who may not: an entity. Nil: it is called.
+    let subject: String?
     /// Why no caller may write here, as a sentence for those who try; nil: it depends on the caller.
     let writeRefusal: String?
 
     init(
         name: String, access: EndpointAccess, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
-        mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil, isAwaited: Bool = true,
-        isAudited: Bool = true, hasCalls: Bool = false, writeRefusal: String? = nil
+        mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil, isConfirmed: Bool = false,
+        isAwaited: Bool = true,
+        isAudited: Bool = true, hasCalls: Bool = false, subject: String? = nil, writeRefusal: String? = nil
     ) {
         self.name = name
         self.access = access
@@ -125,10 +130,19 @@ final class EndpointProperties: Sendable {
         self.requiresToken = requiresToken
         self.mirrors = mirrors
         self.adminRole = adminRole
+        self.isConfirmed = isConfirmed
         self.isAwaited = isAwaited
         self.isAudited = isAudited
         self.hasCalls = hasCalls
+        self.subject = subject
         self.writeRefusal = writeRefusal
+    }
+
+    /// Which right a caller lacks who may not make a request of this effect.
+    func refusal(of effect: Effect) -> String {
+        if effect == .writes, let writeRefusal { return writeRefusal }
+        guard let subject else { return "You may not call \(name)." }
+        return "You may not \(effect == .reads ? "read" : "change") \(subject)."
     }
 }
 
@@ -167,6 +181,8 @@ struct AuthenticatedRequest: Sendable {
     let parameters: [FieldName: String]
     /// Of the response that admission has not found in the cache; nil where it did not look.
     var cacheKey: ResponseCache.Key?
+    /// Those that are asked before records are read; nil: they have been, or there are none.
+    var mirrors: MirrorReading?
 }
 
 /// What an endpoint takes and answers: the source of every description, and of nothing else.
@@ -183,6 +199,8 @@ struct EndpointDescription: Sendable {
         let shape: Shape
         let isRequired: Bool
         let summary: String
+        /// Of one that many routes have alike: what descriptions, which have it once, call it.
+        var sharedName: String?
     }
 
     enum Answer: Sendable {
@@ -198,8 +216,10 @@ struct EndpointDescription: Sendable {
     var body: ObjectShape?
     /// Whether a request without a body is an error; otherwise it means a body without members.
     var needsBody = true
-    /// Successful statuses and what comes with them.
+    /// Successful statuses and what comes with them. One status may have several: of other media types.
     var answers: [(status: HTTPResponse.Status, answer: Answer)] = [(.ok, .value(.any))]
+    /// Whether a record that is answered has an `ETag`.
+    var tagsAnswers = false
     /// Beyond those that every endpoint of its kind may answer.
     var errors: Set<ErrorCode> = []
     /// The type of failures in a shape of the endpoint's own; nil: the gateway's shape.
@@ -223,5 +243,23 @@ extension EndpointDescription.Parameter {
 
     static func header(_ name: String, _ summary: String) -> Self {
         .init(name: name, location: .header, shape: .string, isRequired: false, summary: summary)
+    }
+}
+
+/// The header fields of conditional requests (RFC 9110, section 13).
+extension EndpointDescription.Parameter {
+    static let ifMatch = shared("IfMatch", "If-Match", "The `ETag` that the record must still have; otherwise 412.")
+    static let ifAbsent = shared("IfAbsent", "If-None-Match", "`*`: the record must not be there; otherwise 412.")
+    static let ifChanged = shared("IfChanged", "If-None-Match", "The `ETag` that one has: 304 where it is still that.")
+
+    private static func shared(_ name: String, _ field: String, _ summary: String) -> Self {
+        header(field, summary).shared(as: name)
+    }
+
+    /// The same, which descriptions have once for all routes.
+    func shared(as name: String) -> Self {
+        var parameter = self
+        parameter.sharedName = name
+        return parameter
     }
 }

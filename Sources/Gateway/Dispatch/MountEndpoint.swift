@@ -169,6 +169,8 @@ extension MountHeaders {
         for field in self.fields {
             let name = field.name.lowercased()
             guard !Self.framing.contains(name) else { continue }
+            // Cookies know no ports: it would be the admin listener's too.
+            guard name != "set-cookie" || !ConsoleCookie.isSet(by: field.value) else { continue }
             guard !Self.single.contains(name) || known.insert(name).inserted else {
                 throw PorticoError(
                     .serverInternal, "Something went wrong on the server.",

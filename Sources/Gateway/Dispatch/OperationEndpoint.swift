@@ -86,14 +86,19 @@ struct OperationEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let body = try await services.bodies.bytes(of: request.request, limit: nil)
-        guard isCached else { return try await call(request, body: body) }
+        guard isCached else { return try await call(request, body: body).response }
         _ = try services.encoder.choice(for: request.request, presentation: binding.presentation)
         let key = request.cacheKey ?? cacheKey(request, body: body)
-        let version = try await services.version(of: served.declaration.name)
+        var version = try await services.version(of: served.declaration.name)
+        if let mirrors = request.mirrors, services.cache.answer(for: key, at: version) != nil {
+            // What is kept for these roles says that they are let in.
+            try await mirrors.prepare()
+            version = mirrors.version ?? version
+        }
         if let kept = services.cache.answer(for: key, at: version) { return kept.response }
-        let response = try await call(request, body: body, version: "\(services.store.epoch)-\(version)")
-        services.cache.keep(response, for: key, at: version)
-        return response
+        let answer = try await call(request, body: body, version: version)
+        services.cache.keep(answer.response, for: key, at: answer.version ?? version)
+        return answer.response
     }
 
     func mirrors(of request: AuthenticatedRequest) -> ReadMirrors {
@@ -101,13 +106,7 @@ struct OperationEndpoint: Endpoint {
         return properties.mirrors.of(request.parameters[parameter] ?? "")
     }
 
-    /// Such an operation decides by what it is asked for: it is asked once without an age.
-    func admit(_ request: AuthenticatedRequest) async throws {
-        guard operation.authorization == .byOperation, binding.method == .get else { return }
-        do { _ = try await call(request, body: []) } catch let error as PorticoError
-            where error.code == .loginRequired || error.code == .accessDenied
-        { throw error } catch {}
-    }
+    var decidesItself: Bool { operation.authorization == .byOperation }
 
     var mayRespondImmediately: Bool { isCached && operation.effect == .reads }
 
@@ -118,9 +117,10 @@ struct OperationEndpoint: Endpoint {
         return services.lookUp(cacheKey(request, body: body), of: served.declaration.name)
     }
 
+    /// `version`: of the records before it; nil: the response has none. Returns the version of the records that it is made of.
     private func call(
-        _ request: AuthenticatedRequest, body: [UInt8], version: String? = nil
-    ) async throws -> GatewayResponse {
+        _ request: AuthenticatedRequest, body: [UInt8], version: RecordsVersion? = nil
+    ) async throws -> (response: GatewayResponse, version: RecordsVersion?) {
         let input = try services.bodies.input(
             of: request.request, parameters: request.parameters, body: body, shape: operation.input,
             queryMembers: binding.queryMembers, form: binding.form)
@@ -132,14 +132,16 @@ struct OperationEndpoint: Endpoint {
             var response = try services.encoder.write(
                 result, of: operation, to: request.request, presentation: binding.presentation, version: nil)
             age.addFields(to: &response)
-            return response
+            return (response, nil)
         }
         let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
+        let version = version.map { request.mirrors?.version ?? $0 }
         var response = try services.encoder.write(
-            answer, of: operation, to: request.request, presentation: binding.presentation, version: version)
+            answer, of: operation, to: request.request, presentation: binding.presentation,
+            version: version.map { "\(services.store.epoch)-\($0)" })
         // Anonymous callers are one caller to every rule.
         if request.caller.principal.isAnonymous { response.allowSharing() }
-        return response
+        return (response, version)
     }
 
     private func cacheKey(_ request: AuthenticatedRequest, body: [UInt8]) -> ResponseCache.Key {
@@ -194,7 +196,8 @@ struct CallDispatcher: Sendable {
         let whole = request.request.deadline
         let own = operation.deadline.map { min(ContinuousClock.now + $0, whole) }
         return Call(
-            operation: operation.name, input: input, caller: request.caller.principal, requestID: request.request.id,
+            operation: operation.name, input: input, caller: request.caller.principal,
+            session: request.caller.authentication?.session?.text, requestID: request.request.id,
             deadline: own ?? whole,
             records: try served.records(
                 in: store, for: request, naming: rights, auditing: changes,

@@ -1,5 +1,5 @@
-import AccountShares
 import AdapterKit
+import Admission
 import Dispatch
 import Foundation
 import Synchronization

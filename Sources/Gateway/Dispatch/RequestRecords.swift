@@ -17,7 +17,8 @@ extension ServedAdapter {
             attachments: rights?.authorization(of: request.caller.syncing),
             origin: writes.isEmpty ? WriteOrigin() : try WriteOrigin(request.request),
             through: writes.isEmpty ? nil : AdapterWriteThrough(writes: writes),
-            observer: changes?.observer(of: declaration, for: request))
+            observer: changes?.observer(of: declaration, for: request),
+            confirmation: ChangeConfirmation(request: request.request), preparation: request.mirrors)
     }
 }
 

@@ -26,10 +26,12 @@ struct BodyReader: Sendable {
     struct Body: Sendable {
         let value: WireValue
         let coercion: Coercion
+        /// Of a format that carries fewer digits of instants than records have; nil for any other.
+        var dates: CoarseDates?
     }
 
     /// The bytes after content coding. Throws what the caller is refused with who may not act any more once they are
-    /// there (``CallerConfirmation``).
+    /// there (``RequestConfirmation``).
     func bytes(of request: GatewayRequest, limit: Int?) async throws -> [UInt8] {
         let limit = limit ?? limits.body
         let encoded = try await RequestTimeline.measure(.body, "body") {
@@ -104,7 +106,8 @@ struct BodyReader: Sendable {
                 return try form(bytes)
             }
             let value = try document(bytes, in: body)
-            return Body(value: value, coercion: body.format.name == .xml ? .xml : .typed)
+            return Body(
+                value: value, coercion: body.format.name == .xml ? .xml : .typed, dates: CoarseDates(body.format))
         } catch let error as PorticoError {
             throw error
         } catch let failure as NegotiationFailure {

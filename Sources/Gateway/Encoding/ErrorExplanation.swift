@@ -82,6 +82,12 @@ extension ErrorCode {
                 "The header fields are too many or too long.", "Send fewer fields or cookies.",
                 "Raise `http.limits.head` or `http.limits.fields`. Cookies of other services of the domain are a frequent cause."
             )
+        case .requestMisdirected:
+            (
+                "The request names a host that is none of this server's: a page of another name may have been made to lead here.",
+                "Ask by the name or address that the server listens at.",
+                "Put further names of the admin listener into `admin.names`. For a gateway on loopback behind a proxy set `http.publicURL` or `http.trustedProxies`."
+            )
         case .requestTimeout:
             (
                 "The request did not arrive in time.", "Try again over a better connection.",
@@ -161,8 +167,8 @@ extension ErrorCode {
             )
         case .accessDenied:
             (
-                "The caller is known and may not do this. Records that mirror another system are not changed here where it gets no changes.",
-                "Nothing without another role.",
+                "The caller is known and may not do this, or the API key that it sends is for less: for other adapters, for reading, without one of the account's roles. Records that mirror another system are not changed here where it gets no changes.",
+                "Nothing without another role; with a key that reaches as far as the account: `/account/` and `GET /auth/keys` say what a key is for.",
                 "Give the account a role: `porticoctl roles grant NAME ROLE`; `porticoctl adapters show NAME` says who may, and `adapters.NAME.access` decides it."
             )
         case .csrfRequired:
@@ -170,6 +176,12 @@ extension ErrorCode {
                 "A write with a session cookie lacks the token against cross-site requests, or it is another session's.",
                 "Fetch a token with `X-CSRF-Token: Fetch` and send it with the write, or use a bearer token.",
                 "Look whether the page's origin is in `http.cors.origins`."
+            )
+        case .confirmationRequired:
+            (
+                "What cannot be undone, or gives rights, asks an operator at the console for the password or the token again.",
+                "Enter it again; it holds for one action, for two minutes.",
+                "Nothing. Who signed in by a link has nothing to show again, and does such things by `porticoctl`."
             )
         case .rateLimited:
             (

@@ -78,7 +78,8 @@ extension ErrorCode {
         case .methodNotAllowed: .methodNotAllowed
         case .loginRequired, .credentialsInvalid: .unauthorized
         case .loginThrottled, .rateLimited: .tooManyRequests
-        case .accessDenied, .csrfRequired: .forbidden
+        case .accessDenied, .csrfRequired, .confirmationRequired: .forbidden
+        case .requestMisdirected: .misdirectedRequest
         case .recordExists, .recordConflict: .conflict
         case .preconditionFailed: .preconditionFailed
         case .keyReused: .unprocessableContent
@@ -121,6 +122,8 @@ extension ErrorCode {
         case .loginThrottled: "too many sign-ins have failed"
         case .accessDenied: "the caller may not do this"
         case .csrfRequired: "the token against cross-site requests is missing or wrong"
+        case .confirmationRequired: "the operator has to show the password again"
+        case .requestMisdirected: "the host is none of this server's"
         case .rateLimited: "the caller's requests exceed its rate"
         case .recordNotFound: "there is no such record, or not for the caller"
         case .recordExists: "there is such a record already"

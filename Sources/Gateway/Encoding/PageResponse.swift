@@ -3,16 +3,19 @@ import HTTPTypes
 import WireFormats
 
 extension GatewayResponse {
-    /// A page for people, with what a browser is to be forbidden on it: scripts, frames, other servers, keeping it.
+    /// A page for people, with what a browser is to be forbidden on it: scripts (but for the gateway's own modules, where
+    /// `allowsModules`), frames, other servers, keeping it.
     ///
     /// The referrer policy is `same-origin`, because with none at all browsers send forms with `Origin: null`.
-    init(page: HTML, status: HTTPResponse.Status = .ok, isPrivate: Bool = false) {
+    init(
+        page: HTML, status: HTTPResponse.Status = .ok, isPrivate: Bool = false, allowsModules: Bool = false
+    ) {
         self.init(
             status,
             headers: [
                 .contentType: HTML.mediaType, .cacheControl: isPrivate ? "no-store" : "no-cache",
-                .contentSecurityPolicy: HTML.contentSecurityPolicy, .referrerPolicy: "same-origin",
-                .crossOriginOpenerPolicy: "same-origin", .xFrameOptions: "DENY",
+                .contentSecurityPolicy: HTML.contentSecurityPolicy(allowsModules: allowsModules),
+                .referrerPolicy: "same-origin", .crossOriginOpenerPolicy: "same-origin", .xFrameOptions: "DENY",
             ], body: Array(page.text.utf8))
     }
 }

@@ -27,7 +27,10 @@ struct Preconditions: Sendable {
             throw PorticoError(.requestInvalid, "If-Match takes one entity tag here.", target: "If-Match")
         }
         guard let revision = Self.revision(tags[0]) else {
-            throw PorticoError(.preconditionFailed, "The record is not in the state that If-Match names.")
+            throw PorticoError(
+                .preconditionFailed,
+                "The record is not in the state that If-Match names. "
+                    + "A GET of it answers its current ETag: send that in If-Match.")
         }
         return .revision(revision)
     }

@@ -33,13 +33,19 @@ struct ResponseEncoder: Sendable {
     }
 
     /// `isDone`: the request has changed something. An answer that the negotiated format cannot carry is then written in
-    /// another one, since a failure would say that nothing was changed.
+    /// another one, since a failure would say that nothing was changed. `page`: the page for people that knows what the
+    /// value is; nil: ``ValuePage``.
     func write(
         _ value: WireValue, to request: GatewayRequest, presentation: Presentation, shape: Shape = .any,
-        status: HTTPResponse.Status = .ok, validators: Validators?, isDone: Bool = false
+        status: HTTPResponse.Status = .ok, validators: Validators?, isDone: Bool = false,
+        page: ((FormatLinks) -> HTML)? = nil
     ) throws(PorticoError) -> GatewayResponse {
         var variant = try choice(for: request, presentation: presentation)
-        if variant.isPage { return page(value, to: request, status: status, validators, variant) }
+        if variant.isPage {
+            let links = FormatLinks(target: request.target, formats: catalogue.formats.map(\.name.text))
+            let html = page?(links) ?? ValuePage(value: value, links: links).html
+            return self.page(html, status: status, validators, variant)
+        }
         let bytes: [UInt8]
         do {
             bytes = try encode(value, as: variant.format, presentation: presentation, shape: shape)
@@ -97,13 +103,11 @@ struct ResponseEncoder: Sendable {
     }
 
     private func page(
-        _ value: WireValue, to request: GatewayRequest, status: HTTPResponse.Status, _ validators: Validators?,
-        _ variant: ResponseVariant
+        _ html: HTML, status: HTTPResponse.Status, _ validators: Validators?, _ variant: ResponseVariant
     ) -> GatewayResponse {
-        let page = ValuePage(value: value, target: request.target, formats: catalogue.formats.map(\.name.text))
-        var response = GatewayResponse(page: page.html, status: status)
+        var response = GatewayResponse(page: html, status: status)
         response.headers[.vary] = Self.vary
-        compress(Array(page.html.text.utf8), variant.coding, into: &response)
+        compress(Array(html.text.utf8), variant.coding, into: &response)
         label(&response, validators, variant: variant.name)
         return response
     }
@@ -223,7 +227,7 @@ struct ResponseVariant: Sendable {
 
     /// Tells variants apart in entity tags and in the answer cache.
     var name: String {
-        let name = isPage ? "page" : format.name.text
+        let name = isPage ? HTML.variant : format.name.text
         return coding.map { "\(name)-\($0.rawValue)" } ?? name
     }
 }

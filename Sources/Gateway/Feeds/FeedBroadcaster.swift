@@ -8,7 +8,7 @@ import ValueTree
 /// concerns.
 final class FeedBroadcaster: Sendable {
     let reader: FeedReader
-    let settings: FeedSettings
+    private let current: Mutex<FeedSettings>
     private let store: any Store
     private let log: Log
     private let subscriptions = Mutex(FeedSubscriptions<FeedSink>())
@@ -19,10 +19,18 @@ final class FeedBroadcaster: Sendable {
     init(_ reader: FeedReader, store: any Store, settings: FeedSettings, log: Log) {
         self.reader = reader
         self.store = store
-        self.settings = settings
+        current = Mutex(settings)
         self.log = log
         presence = Mutex(PresenceList(grace: settings.presenceGrace))
         fanOut = CommitFanOut(of: store)
+    }
+
+    private var settings: FeedSettings { current.withLock { $0 } }
+
+    /// From now on, for streams that are open too. Departures that are due already stay as they are.
+    func use(_ settings: FeedSettings) {
+        current.withLock { $0 = settings }
+        presence.withLock { $0.use(grace: settings.presenceGrace) }
     }
 
     /// Until it is cancelled.
@@ -321,13 +329,15 @@ struct PresenceList {
         let groups: Set<RecordID>
     }
 
-    private let grace: Duration
+    private var grace: Duration
     private var streams: [String: Set<UInt64>] = [:]
     private var leaving: [String: Departure] = [:]
 
     init(grace: Duration) {
         self.grace = grace
     }
+
+    mutating func use(grace: Duration) { self.grace = grace }
 
     /// Whether the account was away until now.
     mutating func arrive(_ name: String, _ stream: UInt64) -> Bool {

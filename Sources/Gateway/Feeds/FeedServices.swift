@@ -30,34 +30,38 @@ public struct FeedServices: Sendable {
     }
 
     /// The feeds of these adapters, whose streams are admitted by `sync`. Those of adapters that were there before
-    /// (``ServedAdapter/isSame(as:)``) go on. Throws where a declaration makes no sense.
+    /// (``ServedAdapter/hasParts(of:)``) go on. Throws where a declaration makes no sense.
     public init(
         _ old: FeedServices, adapters: [ServedAdapter], store: any Store, sync: SyncServices, settings: FeedSettings,
         log: Log
     ) throws {
         let made = try FeedServices(
-            adapters: adapters.filter { served in !old.feeds.contains { $0.adapter.isSame(as: served) } }, store: store,
-            sync: sync, settings: settings, log: log)
+            adapters: adapters.filter { served in !old.feeds.contains { $0.adapter.hasParts(of: served) } },
+            store: store, sync: sync, settings: settings, log: log)
         live = sync.live
         feeds = adapters.flatMap { served in
-            let known = old.feeds.filter { $0.adapter.isSame(as: served) }.map { feed in
+            let known = old.feeds.filter { $0.adapter.hasParts(of: served) }.map { feed in
                 Served(adapter: served, broadcaster: feed.broadcaster)
             }
             return known + made.feeds.filter { $0.adapter === served }
         }
     }
 
-    /// Tells streams of an adapter's feeds what happens, until it is cancelled. To be called once for each of them.
-    public func run(of adapter: AdapterName) async {
-        await withTaskGroup(of: Void.self) { group in
-            for feed in feeds where feed.adapter.declaration.name == adapter {
-                group.addTask { await feed.broadcaster.run() }
+    /// From now on, for streams that are open too.
+    public func use(_ settings: FeedSettings) {
+        for feed in feeds { feed.broadcaster.use(settings) }
+    }
+
+    /// What tells streams of each adapter's feeds what happens, until it is cancelled. To be called once for each of them.
+    public var tasks: [AdapterName: @Sendable () async -> Void] {
+        Dictionary(grouping: feeds, by: \.adapter.declaration.name).mapValues { feeds in
+            {
+                await withTaskGroup(of: Void.self) { group in
+                    for feed in feeds { group.addTask { await feed.broadcaster.run() } }
+                }
             }
         }
     }
-
-    /// The adapters that have feeds.
-    public var adapters: Set<AdapterName> { Set(feeds.map(\.adapter.declaration.name)) }
 
     /// An adapter's way to those who listen to its feeds.
     public func signals(of adapter: AdapterName) -> any LiveSignals {

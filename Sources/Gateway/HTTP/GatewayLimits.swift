@@ -81,26 +81,23 @@ public struct GatewayLimits: Sendable, Equatable {
     var incompleteShare: Int { incompletePerAddress > 0 ? incompletePerAddress : max(1, inFlight / 4) }
 }
 
-/// `limits.routes`: how often one caller may ask for a path and what is below it.
+/// `limits.routes`: how often one caller may ask for a path and what is below it. Paths are compared by their decoded
+/// segments, as routes are, so that an escape is no way around a limit.
 public struct RouteRate: Sendable, Equatable {
     /// Such as `/auth/login`.
     public let path: String
     public let requestsPerMinute: Int
+    private let segments: [String]
 
     public init(path: String, requestsPerMinute: Int) {
         self.path = path
         self.requestsPerMinute = requestsPerMinute
+        let segments = RequestTarget(path)?.segments ?? []
+        self.segments = segments.last == "" ? segments.dropLast() : segments
     }
 
-    func covers(_ asked: String) -> Bool {
-        asked.utf8.starts(with: path.utf8)
-            && (asked.utf8.count == path.utf8.count || path.utf8.last == UInt8(ascii: "/")
-                || asked.utf8.isSlash(at: path))
-    }
-}
-
-extension String.UTF8View {
-    fileprivate func isSlash(at prefix: String) -> Bool {
-        self[index(startIndex, offsetBy: prefix.utf8.count)] == UInt8(ascii: "/")
+    func covers(_ asked: RequestTarget) -> Bool {
+        asked.segments.count >= segments.count
+            && zip(asked.segments, segments).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
     }
 }

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPServer
 import HTTPTypes
+import RecordStorage
 import Synchronization
 import Telemetry
 
@@ -32,8 +33,8 @@ final class GatewayRequest: Sendable {
     let place: RequestPlace?
     /// What its steps take, once it is dispatched; empty: nothing is measured.
     let timeline = AtomicLazyReference<RequestTimeline>()
-    /// Set once its caller is known, where its body has to be waited for.
-    let confirmation = AtomicLazyReference<CallerConfirmation>()
+    /// Set once its caller is known, where its body has to be waited for or it changes something.
+    let confirmation = AtomicLazyReference<RequestConfirmation>()
 
     init(
         id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
@@ -61,14 +62,38 @@ final class GatewayRequest: Sendable {
     var origin: String { authority.isEmpty ? "" : "\(scheme)://\(authority)" }
 }
 
-/// Looks again whether a caller may do what it asked for, once a body that was waited for is there: until then its
-/// credential may have been revoked, or its rights taken.
-final class CallerConfirmation: Sendable {
+/// Looks again whether a caller may do what it asked for, once a body that was waited for is there, and before changes of
+/// work that goes on: until then its credential may have been revoked, or its rights taken.
+final class RequestConfirmation: Sendable {
     /// Throws what the caller would be refused with now.
     let confirm: @Sendable (GatewayRequest) async throws -> Void
+    private let last: Mutex<ContinuousClock.Instant>
 
-    init(_ confirm: @escaping @Sendable (GatewayRequest) async throws -> Void) {
+    /// `now`: the caller was looked up then.
+    init(at now: ContinuousClock.Instant = .now, _ confirm: @escaping @Sendable (GatewayRequest) async throws -> Void) {
         self.confirm = confirm
+        last = Mutex(now)
+    }
+
+    /// Whether the caller was looked up ``interval`` ago or earlier. It counts as looked up now.
+    func isDue(at now: ContinuousClock.Instant = .now) -> Bool {
+        last.withLock { last in
+            guard now - last >= Self.interval else { return false }
+            last = now
+            return true
+        }
+    }
+
+    private static let interval = Duration.seconds(1)
+}
+
+/// Confirms the caller of a request before its changes, at most once a second.
+struct ChangeConfirmation: CallerConfirmation {
+    let request: GatewayRequest
+
+    func confirm() async throws {
+        guard let confirmation = request.confirmation.load(), confirmation.isDue() else { return }
+        try await confirmation.confirm(request)
     }
 }
 
@@ -77,6 +102,13 @@ enum RequestBodySource: Sendable {
     case bytes([UInt8])
     /// Collects at most so many bytes; throws `request.tooLarge` as soon as there are more.
     case stream(@Sendable (_ limit: Int) async throws -> [UInt8])
+
+    var isWaitedFor: Bool {
+        switch self {
+        case .bytes: false
+        case .stream: true
+        }
+    }
 
     func collect(upTo limit: Int) async throws -> [UInt8] {
         switch self {

@@ -1,3 +1,4 @@
+import AdapterKit
 import HTTPServer
 import HTTPTypes
 import NIOCore
@@ -12,6 +13,8 @@ struct GatewayResponse: Sendable {
     var stream: (any ResponseStream)?
     /// The connection cannot be used any further: the rest of a refused body is not read.
     var closesConnection = false
+    /// For the audit log: what came of an operator's verb that was carried out.
+    var result = AdministrationResult.done
     /// For the access log: the error that this answer reports.
     var refusal: AccessRecord.Refusal?
     /// The same error in the shape of the path's contract, where that has to be waited for; nil in it: there is none.
@@ -44,4 +47,17 @@ struct GatewayResponse: Sendable {
         get { Array(buffer.readableBytesView) }
         set { buffer = newValue.isEmpty ? ByteBuffer() : ByteBuffer(bytes: newValue) }
     }
+}
+
+/// What came of an operator's verb, as the audit log has it.
+enum AdministrationResult: String, Sendable {
+    case done
+    /// It was carried out, and nothing is another than before.
+    case nothingChanged = "nothing changed"
+    case failed
+
+    /// Of errors that a verb ends with once what its path names was found.
+    static let codesOfKnownThings: Set<ErrorCode> = [
+        .upstreamFailed, .upstreamTimeout, .upstreamOutcomeUnknown, .recordConflict, .adapterUnavailable,
+    ]
 }

@@ -29,16 +29,18 @@ final class LiveStream: ResponseStream {
     private let source: LiveSource
     private let ticket: LiveTicket
     private let watch: CredentialWatch.Hold
+    private let sight: StreamSight
     private let state: Mutex<State>
 
     init(
         _ request: PullRequest, for caller: SyncCaller, source: LiveSource, ticket: LiveTicket,
-        watch: CredentialWatch.Hold
+        watch: CredentialWatch.Hold, sight: StreamSight
     ) {
         subject = LiveSubject(request, for: caller, as: source.format)
         self.source = source
         self.ticket = ticket
         self.watch = watch
+        self.sight = sight
         state = Mutex(State(checkpoint: request.checkpoint))
     }
 
@@ -73,6 +75,7 @@ final class LiveStream: ResponseStream {
         state.withLock { $0.isOver = true }
         ticket.close()
         watch.end()
+        sight.end()
     }
 
     private func greet() -> Bool {
@@ -108,6 +111,7 @@ final class LiveStream: ResponseStream {
             state.checkpoint = checkpoint
             if let seen { state.seen = max(seen, Revision(1)) }
         }
+        if let seen { sight.reached(seen) }
     }
 }
 

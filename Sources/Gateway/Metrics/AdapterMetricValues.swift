@@ -11,18 +11,16 @@ final class AdapterMetricValues: Sendable {
 
     private struct State {
         var counters: [String: Int64] = [:]
-        var gauges: [String: Double] = [:]
+        var gauges: [String: (value: Double, generation: ObjectIdentifier)] = [:]
         var refusals: Set<String> = []
-        /// Those of the adapter that has taken this one's place.
-        var successor: AdapterMetricValues?
     }
 
     private let state = Mutex(State())
 
-    /// What an adapter is given. Each reason for which a change is refused is logged once.
-    func metrics(_ log: Log) -> AdapterMetrics {
+    /// What a generation of the adapter is given. Each reason for which a change is refused is logged once.
+    func metrics(_ log: Log, of generation: ObjectIdentifier) -> AdapterMetrics {
         AdapterMetrics { change in
-            guard let refusal = self.take(change) else { return }
+            guard let refusal = self.take(change, of: generation) else { return }
             log.warning(
                 "adapter's metric is refused",
                 [
@@ -33,16 +31,14 @@ final class AdapterMetricValues: Sendable {
     }
 
     /// Why the change is not made, where that is said for the first time.
-    private func take(_ change: MetricChange) -> String? {
-        let (refusal, successor) = state.withLock { state -> (String?, AdapterMetricValues?) in
-            if let successor = state.successor { return (nil, successor) }
+    private func take(_ change: MetricChange, of generation: ObjectIdentifier) -> String? {
+        state.withLock { state in
             guard let refusal = Self.refusal(of: change, state) else {
-                Self.make(change, &state)
-                return (nil, nil)
+                Self.make(change, &state, of: generation)
+                return nil
             }
-            return (state.refusals.insert(refusal).inserted ? refusal : nil, nil)
+            return state.refusals.insert(refusal).inserted ? refusal : nil
         }
-        return successor?.take(change) ?? refusal
     }
 
     private static func refusal(of change: MetricChange, _ state: State) -> String? {
@@ -71,32 +67,22 @@ final class AdapterMetricValues: Sendable {
         }
     }
 
-    private static func make(_ change: MetricChange, _ state: inout State) {
+    private static func make(_ change: MetricChange, _ state: inout State, of generation: ObjectIdentifier) {
         switch change.action {
         case .increment(let amount):
             let (sum, isTooMuch) = (state.counters[change.name] ?? 0).addingReportingOverflow(amount)
             state.counters[change.name] = isTooMuch ? .max : sum
-        case .set(let value): state.gauges[change.name] = value
+        case .set(let value): state.gauges[change.name] = (value, generation)
         }
     }
 
-    /// Goes on with the counters of an adapter whose place this one takes, so that none goes back. Gauges are measured anew.
-    func succeed(_ old: AdapterMetricValues) {
-        guard old !== self else { return }
-        let counters = old.state.withLock { state in
-            defer { state = State(successor: self) }
-            return state.counters
-        }
-        state.withLock { state in
-            for (name, amount) in counters where Self.refusal(of: MetricChange(name, .increment(amount)), state) == nil
-            {
-                Self.make(MetricChange(name, .increment(amount)), &state)
-            }
-        }
+    /// What one generation has measured last goes with it; what it has counted stays.
+    func forgetGauges(of generation: ObjectIdentifier) {
+        state.withLock { state in state.gauges = state.gauges.filter { $0.value.generation != generation } }
     }
 
     func collect(of adapter: String, into samples: inout MetricSamples) {
-        let (counters, gauges) = state.withLock { ($0.counters, $0.gauges) }
+        let (counters, gauges) = state.withLock { ($0.counters, $0.gauges.mapValues(\.value)) }
         for (name, value) in counters { samples.set(MetricCatalogue.adapterCounter, [adapter, name], value) }
         for (name, value) in gauges { samples.set(MetricCatalogue.adapterGauge, [adapter, name], value) }
     }

@@ -16,10 +16,10 @@ extension HTTPField.Name {
 
 /// `POST /api/v1/{adapter}/mirrors/{entity}/refresh`: the other system says that something has changed.
 struct MirrorRefreshEndpoint: Endpoint {
-    let mirror: Mirror
+    let mirror: ServedMirror
     let properties: EndpointProperties
 
-    init(_ mirror: Mirror, of served: ServedAdapter) {
+    init(_ mirror: ServedMirror, of served: ServedAdapter) {
         self.mirror = mirror
         properties = EndpointProperties(
             name: "\(mirror.id.adapter).mirrors.\(mirror.id.entity).refresh",

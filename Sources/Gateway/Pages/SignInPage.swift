@@ -20,7 +20,8 @@ struct SignInPage: Sendable {
 
     var html: HTML {
         .document(
-            title: "Sign in", body: [.element("h1", "Sign in"), purpose, alert, form, elsewhere].compactMap(\.self))
+            title: "Sign in", .init(account: .group([])),
+            body: [.element("h1", "Sign in"), purpose, alert, form, elsewhere].compactMap(\.self))
     }
 
     private var elsewhere: HTML? {
@@ -47,12 +48,14 @@ struct SignInPage: Sendable {
 
     private var form: HTML {
         .element(
-            "form", [.init("method", "post"), .init("action", Self.path)],
+            "form", [.init("class", "narrow card"), .init("method", "post"), .init("action", Self.path)],
             [
                 .input("hidden", "csrf", value: token.reveal()), .input("hidden", "next", value: next.text),
                 field("username", "Name", type: "text", autocomplete: "username", value: username),
                 field("password", "Password", type: "password", autocomplete: "current-password", value: ""),
-                .element("p", .element("button", [.init("type", "submit")], ["Sign in"])),
+                .element(
+                    "p", [.init("class", "row")],
+                    [.element("button", [.init("type", "submit"), .init("class", "main")], ["Sign in"])]),
             ])
     }
 
@@ -76,7 +79,7 @@ struct SignedInPage: Sendable {
 
     var html: HTML {
         .document(
-            title: "Signed in",
+            title: "Signed in", .init(account: .group([])),
             body: [
                 .element("h1", "Signed in"), .element("p", .text("You are signed in as \(name).")),
                 .element("p", .link(next.text, next == .front ? "What is served here" : "Go on to \(next.text)")), form,

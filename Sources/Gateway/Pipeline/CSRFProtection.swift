@@ -11,13 +11,20 @@ import Identity
 /// Where a contract says so (``HTTPMount/requiresToken``), writes with any other credential need it too: browsers keep
 /// passwords of Basic as they keep cookies, and SAP's clients fetch the token whatever they sign in with. An anonymous
 /// caller has no rights that could be abused.
+///
+/// At the operators' console nothing but the token shows it, and what cannot be undone or gives rights needs a confirmation
+/// too, which the password has just given.
 struct CSRFProtection: Sendable {
     let identity: Identity?
+    var console: ConsoleAuthentication?
 
     func check(
         _ request: GatewayRequest, caller: Caller, at endpoint: EndpointProperties, effect: Effect
     ) throws(PorticoError) {
         guard effect == .writes, let identity, let tokenBinding = tokenBinding(of: caller, at: endpoint) else { return }
+        if let console, let cookie = caller.sessionCookie {
+            return try check(request, console, identity, cookie, at: endpoint)
+        }
         if request.headers.text(.secFetchSite) == "same-origin" || request.headers.text(.xRequestedWith) != nil {
             return
         }
@@ -25,6 +32,20 @@ struct CSRFProtection: Sendable {
             return
         }
         throw PorticoError(.csrfRequired, "This needs the CSRF token of the session.")
+    }
+
+    private func check(
+        _ request: GatewayRequest, _ console: ConsoleAuthentication, _ identity: Identity, _ cookie: Secret,
+        at endpoint: EndpointProperties
+    ) throws(PorticoError) {
+        guard let token = request.headers[.xCSRFToken],
+            identity.isValid(csrfToken: Secret(token), for: .session(cookie))
+        else { throw PorticoError(.csrfRequired, "This needs the CSRF token of the session.") }
+        guard endpoint.isConfirmed else { return }
+        let now = console.clock.now()
+        guard let confirmation = request.headers[.xPorticoConfirmation],
+            console.state.withTable({ $0.useConfirmation(Secret(confirmation), of: cookie, at: now) })
+        else { throw PorticoError(.confirmationRequired, "This asks for the password again.") }
     }
 
     /// Answers `X-CSRF-Token: Fetch`, and says what is missing where a token was.

@@ -25,8 +25,9 @@ import ValueTree
 /// None of them waits. A credential that memory does not know interrupts them after step 2; ``complete(_:)`` looks it up
 /// and goes on at step 4. What no step has answered, ``complete(_:)`` runs:
 ///
-/// 8. ``RequestQuotas`` waits for a slot of the caller and of the adapter (503 where the queue is full). From here on the
-///    request's work takes turns with that of other accounts (``ProcessorShares``).
+/// 8. ``reserve(_:)`` takes a place of the caller and of the adapter, or one in their queue (503 where that is full), before
+///    anything is waited for. The request waits in the queue. From here on its work takes turns with that of other accounts
+///    (``ProcessorShares``).
 /// 9. Rows of mirrors that are not fresh are refreshed or waited for. The endpoint runs: an operation, a mount, a
 ///    resource, an account or a description.
 /// 10. Conditional requests are evaluated; ``ErrorWriter`` writes errors in the caller's format; headers of CSRF, rate
@@ -39,6 +40,8 @@ public final class Gateway: Sendable {
     let services: GatewayServices
     let errors: ErrorWriter
     let log: Log
+    /// Whether the operators' console is among its routes.
+    var hasConsole: Bool { csrf.console != nil }
     /// Whether ``ErrorCodePages`` are among its routes.
     private let explainsErrors: Bool
     /// Names of the endpoints that change something and answer a value: for them the format is agreed upon first.
@@ -47,13 +50,16 @@ public final class Gateway: Sendable {
     private let current: GatewayReference
     /// What is to be done when it becomes that.
     private let beginning = Mutex<Beginning?>(nil)
+    /// Of its routes, which have it.
+    private let description: DeferredValue<OpenAPIDocuments>?
 
     /// `old`: the one whose place this one takes.
     init(
         routes: RouteTable, authenticator: any Authenticator, csrf: CSRFProtection, cors: CrossOrigin,
         services: GatewayServices, errors: ErrorWriter, log: Log, explainsErrors: Bool = false,
-        succeeding old: Gateway? = nil
+        description: DeferredValue<OpenAPIDocuments>? = nil, succeeding old: Gateway? = nil
     ) {
+        self.description = description
         current = old?.current ?? GatewayReference()
         self.routes = routes
         self.authenticator = authenticator
@@ -71,6 +77,8 @@ public final class Gateway: Sendable {
         }
         negotiatedFirst = Set(routes.endpoints.filter(\.isNegotiatedFirst).map(\.properties.name))
     }
+
+    deinit { description?.clear() }
 
     /// Answers requests whose deadline has passed, until the task is cancelled. No deadline is enforced without it.
     public func keepDeadlines() async {
@@ -143,8 +151,7 @@ public final class Gateway: Sendable {
         do {
             try properties.access.require(caller.principal, effect: effect)
         } catch  where error.code == .accessDenied {
-            guard effect == .writes, let refusal = properties.writeRefusal else { throw error }
-            throw PorticoError(.accessDenied, refusal)
+            throw PorticoError(.accessDenied, properties.refusal(of: effect))
         }
         try caller.requireRole(properties.adminRole)
         try caller.requireScope(effect, in: properties.adapter)
@@ -181,6 +188,20 @@ public final class Gateway: Sendable {
         }
     }
 
+    /// Gives a request that needs its endpoint a place, or answers that there is none. Does not wait, so that requests beyond
+    /// an account's share hold nothing that others need. ``complete(_:)`` leaves the place.
+    func reserve(_ step: AdmissionStep) -> AdmissionStep {
+        guard case .needsEndpoint(var admitted) = step, admitted.place == nil else { return step }
+        let (request, endpoint) = (admitted.request, admitted.endpoint.properties)
+        do {
+            admitted.place = try services.quotas.reserve(
+                request.caller, of: request.request, adapter: endpoint.adapter, isBatch: endpoint.hasCalls)
+        } catch {
+            return .answered(failed(error, admitted))
+        }
+        return .needsEndpoint(admitted)
+    }
+
     /// What ``admit(_:)`` has not answered, or not in its shape.
     func complete(_ step: AdmissionStep) async -> GatewayAnswer {
         var answer = await answer(to: step)
@@ -193,11 +214,14 @@ public final class Gateway: Sendable {
     private func answer(to step: AdmissionStep) async -> GatewayAnswer {
         switch step {
         case .answered(let answer): return answer
-        case .needsEndpoint(let admitted): return await run(admitted)
+        case .needsEndpoint(let admitted):
+            guard let place = admitted.place else { return await answer(to: reserve(step)) }
+            return await run(admitted, at: place)
         case .needsCaller(let admission):
             do {
                 let caller = try await caller(of: admission.request)
-                let step = admit(admission, from: caller)
+                // A request that is refused does not wait behind those of its account.
+                let step = reserve(admit(admission, from: caller))
                 return await withTaskExecutorPreference(executor(for: caller, admission.request)) {
                     await answer(to: step)
                 }
@@ -235,63 +259,64 @@ public final class Gateway: Sendable {
     }
 
     /// Steps 8 to 10.
-    private func run(_ admitted: AdmittedRequest) async -> GatewayAnswer {
+    private func run(_ admitted: AdmittedRequest, at place: RequestQuotas.Place) async -> GatewayAnswer {
         let request = admitted.request.request
-        if case .stream = request.body, admitted.request.caller.isIdentified {
+        if admitted.request.caller.isIdentified,
+            request.body.isWaitedFor || admitted.endpoint.effect(of: request) == .writes
+        {
             let caller = admitted.request.caller
             _ = request.confirmation.storeIfNil(
-                CallerConfirmation { request in
+                RequestConfirmation { request in
                     try await (self.current.gateway ?? self).confirm(caller, for: request)
                 })
         }
         // The calls of a batch are steps of the batch.
         guard !request.isPartOfBatch,
             let timeline = request.timeline.load() ?? services.tracing.timeline(for: request.place)
-        else { return await dispatch(admitted) }
+        else { return await dispatch(admitted, at: place) }
         _ = request.timeline.storeIfNil(timeline)
         return await RequestTimeline.$current.withValue(timeline) {
-            guard let context = services.tracing.context(of: request.place) else { return await dispatch(admitted) }
-            return await ServiceContext.withValue(context) { await dispatch(admitted) }
+            guard let context = services.tracing.context(of: request.place) else {
+                return await dispatch(admitted, at: place)
+            }
+            return await ServiceContext.withValue(context) { await dispatch(admitted, at: place) }
         }
     }
 
-    private func dispatch(_ admitted: AdmittedRequest) async -> GatewayAnswer {
+    private func dispatch(_ admitted: AdmittedRequest, at place: RequestQuotas.Place) async -> GatewayAnswer {
         let (request, caller) = (admitted.request.request, admitted.request.caller)
         do {
-            let slot = try await RequestTimeline.measure(.queue, "queue") {
-                let endpoint = admitted.endpoint.properties
-                return try await services.quotas.take(
-                    caller, of: request, adapter: endpoint.adapter, isBatch: endpoint.hasCalls)
-            }
-            defer { services.quotas.leave(slot) }
+            try await RequestTimeline.measure(.queue, "queue") { try await services.quotas.wait(for: place) }
+            defer { services.quotas.leave(place) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request, of: caller)) {
-                    let age = try await self.age(of: admitted)
-                    return (try await admitted.endpoint.respond(to: admitted.request), age)
+                    try await respond(to: admitted)
                 }
             }
             var response = try services.encoder.revalidated(answer, for: request)
             age?.addFields(to: &response)
-            await audit(admitted, nil)
+            await audit(admitted, answer.result.rawValue)
             return finished(response, admitted, nil)
         } catch {
             let error = PorticoError(unexpected: error)
-            await audit(admitted, error)
+            await audit(admitted, error.code.rawValue, error)
             return failed(error, admitted)
         }
     }
 
     /// Who changed what from where, at the listeners of operators. What was done is done, so a failure is logged.
-    private func audit(_ admitted: AdmittedRequest, _ error: PorticoError?) async {
+    private func audit(_ admitted: AdmittedRequest, _ result: String, _ error: PorticoError? = nil) async {
         let request = admitted.request
-        guard let record = services.audit, admitted.endpoint.effect(of: request.request) == .writes,
+        guard let record = services.audit, request.caller.isIdentified,
+            admitted.endpoint.effect(of: request.request) == .writes,
             error != nil || admitted.endpoint.properties.isAudited
         else { return }
         // What does not exist may be anything that was typed.
-        let names = error == nil ? request.parameters.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" } : []
+        let isNamed = error.map { AdministrationResult.codesOfKnownThings.contains($0.code) } ?? true
+        let names = isNamed ? request.parameters.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" } : []
         let event = AuditEvent(
             .administered, actor: request.caller.principal.id, subject: admitted.endpoint.properties.name,
-            address: request.request.peer, detail: (error?.code.rawValue ?? "done") + names.joined())
+            address: request.request.peer, detail: result + names.joined())
         do {
             try await record(event)
         } catch {
@@ -301,15 +326,18 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// Of the mirrored rows that the answer will be made of.
-    private func age(of admitted: AdmittedRequest) async throws -> MirrorAge? {
-        let mirrors = admitted.mirrors
-        guard !mirrors.isEmpty else { return nil }
-        if let age = mirrors.freshAge() { return age }
-        try await admitted.endpoint.admit(admitted.request)
-        return try await RequestTimeline.measure(.mirrors, "mirrors") {
-            try await mirrors.age(for: admitted.request.caller, watchedBy: services.credentials)
-        }
+    /// The endpoint's response, and the age of the mirrored rows that it is made of. Mirrors that are not fresh are asked first, or by
+    /// the endpoint itself once it has decided about the caller.
+    private func respond(to admitted: AdmittedRequest) async throws -> (GatewayResponse, MirrorAge?) {
+        let (endpoint, mirrors) = (admitted.endpoint, admitted.mirrors)
+        var request = admitted.request
+        if mirrors.isEmpty { return (try await endpoint.respond(to: request), nil) }
+        if let age = mirrors.freshAge() { return (try await endpoint.respond(to: request), age) }
+        let isKept = endpoint.decidesItself && endpoint.mayRespondImmediately
+        let reading = MirrorReading(
+            mirrors, for: request.caller, by: services, of: isKept ? endpoint.properties.adapter : nil)
+        if endpoint.decidesItself { request.mirrors = reading } else { try await reading.prepare() }
+        return (try await endpoint.respond(to: request), reading.age)
     }
 
     private func failed(_ error: PorticoError, _ admitted: AdmittedRequest) -> GatewayAnswer {
@@ -346,6 +374,7 @@ public final class Gateway: Sendable {
     ) -> GatewayAnswer {
         var response = response
         response.headers.put(.xRequestID, request.id)
+        if hasConsole { response.headers.protectPage() }
         cors.addFields(to: &response, for: request)
         if request.method == .head { response.omitBody() }
         return GatewayAnswer(content: .whole(response), trace: trace)
@@ -385,7 +414,7 @@ public final class Gateway: Sendable {
         at endpoint: (any Endpoint)? = nil
     ) -> GatewayResponse {
         if error.code == .loginRequired, request.isNavigation {
-            return .redirectToSignIn(from: request)
+            return hasConsole ? .toConsole : .redirectToSignIn(from: request)
         }
         var response =
             endpoint?.errorResponse(error, for: request)
@@ -542,6 +571,8 @@ struct AdmittedRequest: Sendable {
     var rateLimit: RateLimitState?
     /// Of the mirrored rows that a cached response is made of.
     var age: MirrorAge?
+    /// Nil: not counted yet.
+    var place: RequestQuotas.Place?
 
     /// Those that the answer is made of.
     var mirrors: ReadMirrors {

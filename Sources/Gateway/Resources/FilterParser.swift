@@ -1,4 +1,5 @@
 import AdapterKit
+import NearestNames
 import ValueTree
 
 /// Reads the `filter` parameter of a resource.
@@ -68,9 +69,12 @@ struct FilterParser {
     }
 
     private mutating func comparison(_ field: Field) throws(FilterError) -> Filter {
+        let position = scanner.position
         let name = try word()
         if name == "in" { return .oneOf(field.name, try list(of: field)) }
-        guard let comparison = Comparison(rawValue: name) else { throw error("\(name) is no comparison") }
+        guard let comparison = Comparison(rawValue: name) else {
+            throw FilterError(Self.unknown("\(name) is no comparison", name, Self.comparisons), position)
+        }
         guard let value = try literal(field.shape) else {
             switch comparison {
             case .equal: return .isNull(field.name)
@@ -94,6 +98,9 @@ struct FilterParser {
     }
 
     private mutating func function(_ name: String, at position: Int) throws(FilterError) -> Filter {
+        guard Self.functions.contains(name) else {
+            throw FilterError(Self.unknown("There is no function \(name)", name, Self.functions), position)
+        }
         if name == "search" {
             let words = try text().split(whereSeparator: \.isWhitespace).map(String.init)
             try expect(")")
@@ -114,20 +121,31 @@ struct FilterParser {
         case ("has", .list(let item)):
             guard let value = try literal(item) else { throw error("A list holds no null") }
             return .listContains(field.name, value)
-        default: throw FilterError("There is no function \(name) for this field", position)
+        default: throw FilterError("\(name) is no function of the field \(field.name)", position)
         }
     }
 }
 
 extension FilterParser {
+    private static let functions = ["startsWith", "endsWith", "contains", "has", "search"]
+    private static let comparisons = Comparison.allCases.map(\.rawValue) + ["in"]
+
+    /// With the name that is meant, and all that there are.
+    private static func unknown(_ message: String, _ name: String, _ known: [String]) -> String {
+        "\(message).\(NearestName.sentence(name, among: known)) There are \(known.joined(separator: ", "))"
+    }
+
     private func error(_ message: String) -> FilterError {
         FilterError(message, scanner.position)
     }
 
     private func field(_ name: String, at position: Int) throws(FilterError) -> Field {
         guard let field = FieldName(name).flatMap(entity.field) else {
-            throw FilterError("There is no field \(name)", position)
+            let near = NearestName.sentence(name, among: entity.fields.map(\.name.text))
+            let missing = "There is no field \(name)"
+            throw FilterError(near.isEmpty ? missing : "\(missing).\(near)", position)
         }
+        guard field.isFilterable else { throw FilterError("\(entity.name) cannot be filtered by \(name)", position) }
         return field
     }
 
@@ -173,7 +191,7 @@ extension FilterParser {
         }
         let value = Coercion.textual.coerce(.string(text), to: shape)
         guard (try? shape.check(value, at: "filter")) != nil else {
-            throw error("The value is not of the field's type")
+            throw error("The value must be \(shape.words)")
         }
         try scanner.advance()
         return value

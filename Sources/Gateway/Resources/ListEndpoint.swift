@@ -13,33 +13,46 @@ struct ListEndpoint: Endpoint {
 
     var description: EndpointDescription {
         var description = resource.description(
-            "A page of records.", [(.ok, .value(.object(resource.entity.pageShape)))], reads: true)
+            "A page of records.", [(.ok, .value(.object(resource.entity.pageShape)))], hasTag: false, reads: true)
         description.parameters = [
-            .query("filter", .string, "Which records, such as `title eq 'x'`."),
-            .query("search", .string, "Words that the search fields contain."),
-            .query("order", .string, "Fields by comma, `-` before one for descending."),
+            .query("filter", .string, "Which records, such as `\(FilterExamples(resource.entity).first)`."),
+            .query("search", .string, "Words of the search fields."),
+            .query("order", .string, "Fields by comma; `-` descends."),
             .query("select", .string, "Fields by comma."),
             .query("limit", .integer(IntegerRange(1...Int64(resource.services.limits.page))), "Records of a page."),
-            .query("cursor", .string, "The `next` of the page before."),
+            .query("cursor", .string, "`next` of the page before; `filter` and `order` stay."),
             .query("count", .bool, "Whether `total` is answered."),
+            .query("format", .string, "A format's name such as `xml`, over `Accept`.").shared(as: "Format"),
         ]
         description.errors.formUnion([.cursorInvalid, .searchUnavailable, .requestLimitExceeded])
         return description
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        let list = try ListQuery(request.request.target, entity: resource.entity, limits: resource.services.limits)
+        let isPage = try resource.services.encoder.choice(for: request.request, presentation: Presentation()).isPage
+        if isPage, let address = RecordFilterForm.address(request.request.target, resource.entity) {
+            return GatewayResponse(.seeOther, headers: [.location: address, .cacheControl: "no-store"])
+        }
+        var list = try ListQuery(request.request.target, entity: resource.entity, limits: resource.services.limits)
+        if isPage { list.suitPage() }
         let page = try await resource.records(for: request).query(
             list.query, in: resource.entity.name, atMost: resource.services.limits.pageBytes)
+        let next = try page.next.map { try CursorText.encode($0, for: list.query) }
         return try resource.services.encoder.write(
-            try value(page, list), to: request.request, presentation: Presentation(), validators: nil)
+            value(page, list, next), to: request.request, presentation: Presentation(), validators: nil,
+            page: { [list] links in
+                RecordListPage(
+                    served: resource.served, addresses: resource.addresses, page: page, next: next, list: list,
+                    links: links
+                ).html
+            })
     }
 
-    private func value(_ page: RecordPage, _ list: ListQuery) throws -> WireValue {
+    private func value(_ page: RecordPage, _ list: ListQuery, _ next: String?) -> WireValue {
         var members: WireDictionary = [
             "items": .array(page.records.map { .dictionary($0.fields.selecting(list.select)) })
         ]
-        if let next = page.next { members["next"] = .string(try CursorText.encode(next, for: list.query)) }
+        if let next { members["next"] = .string(next) }
         if let total = page.total { members["total"] = .int64(Int64(total)) }
         return .dictionary(members)
     }
@@ -52,16 +65,25 @@ struct ListQuery: Sendable {
     var query: Query
     /// The members that are answered; nil: all.
     let select: [FieldName]?
+    /// What the caller says of it.
+    private let limitGiven: Int?
 
     /// Throws `request.invalid` with the parameter as target; unknown parameters are refused, so that a misspelt one is
     /// not taken for none.
     init(_ target: RequestTarget, entity: Entity, limits: GatewayLimits) throws(PorticoError) {
         try Self.refuseUnknown(target)
+        limitGiven = try Self.limit(target, limits)
         query = Query(
             try Self.filter(target, entity, limits), order: try Self.order(target, entity),
-            limit: try Self.limit(target, limits), countsAll: try Self.flag("count", target))
+            limit: limitGiven ?? min(Self.defaultLimit, limits.page), countsAll: try Self.flag("count", target))
         select = try Self.select(target, entity)
         if let cursor = target["cursor"] { query.start = .after(try CursorText.decode(cursor, for: query)) }
+    }
+
+    /// As many as a page for people shows, and how many there are in all.
+    mutating func suitPage() {
+        query.limit = min(query.limit, limitGiven == nil ? RecordListPage.defaultLimit : RecordListPage.maximumLimit)
+        query.countsAll = true
     }
 
     private static let known: Set<String> = [
@@ -72,7 +94,7 @@ struct ListQuery: Sendable {
         var seen: Set<String> = []
         for item in target.query {
             guard known.contains(item.name) else {
-                let near = Self.suggestion(for: item.name, among: known)
+                let near = NearestName.sentence(item.name, among: known)
                 throw PorticoError(.requestInvalid, "There is no such parameter.\(near)", target: item.name)
             }
             guard seen.insert(item.name).inserted else {
@@ -101,9 +123,12 @@ struct ListQuery: Sendable {
         var keys: [SortKey] = []
         for piece in target["order"]?.split(separator: ",") ?? [] {
             let descending = piece.first == "-"
-            keys.append(
-                SortKey(
-                    try field(String(descending ? piece.dropFirst() : piece), "order", entity), descending: descending))
+            let field = try field(String(descending ? piece.dropFirst() : piece), "order", entity)
+            guard field.isSortable else {
+                throw PorticoError(
+                    .requestInvalid, "\(entity.name) cannot be ordered by \(field.name).", target: "order")
+            }
+            keys.append(SortKey(field.name, descending: descending))
         }
         return keys
     }
@@ -111,32 +136,20 @@ struct ListQuery: Sendable {
     private static func select(_ target: RequestTarget, _ entity: Entity) throws(PorticoError) -> [FieldName]? {
         guard let text = target["select"] else { return nil }
         var names: [FieldName] = []
-        for piece in text.split(separator: ",") { names.append(try field(String(piece), "select", entity)) }
+        for piece in text.split(separator: ",") { names.append(try field(String(piece), "select", entity).name) }
         return names
     }
 
-    private static func field(_ name: String, _ parameter: String, _ entity: Entity) throws(PorticoError) -> FieldName {
+    private static func field(_ name: String, _ parameter: String, _ entity: Entity) throws(PorticoError) -> Field {
         guard let field = FieldName(name).flatMap(entity.field) else {
-            let near = Self.suggestion(for: name, among: entity.fields.map(\.name.text))
+            let near = NearestName.sentence(name, among: entity.fields.map(\.name.text))
             throw PorticoError(.requestInvalid, "There is no field \(name).\(near)", target: parameter)
         }
-        return field.name
+        return field
     }
 
-    private static func suggestion(for name: String, among known: some Sequence<String>) -> String {
-        // What a caller sent may be long, and is compared letter by letter.
-        guard name.count <= longestSuggested, let near = NearestName.of(name, among: known) else { return "" }
-        return " Did you mean \(near)?"
-    }
-
-    private static let longestSuggested = 64
-
-    private static func limit(_ target: RequestTarget, _ limits: GatewayLimits) throws(PorticoError) -> Int {
-        guard let text = target["limit"] else { return min(defaultLimit, limits.page) }
-        guard let limit = Int(text), (1...limits.page).contains(limit) else {
-            throw PorticoError(.requestInvalid, "The limit is a number from 1 to \(limits.page).", target: "limit")
-        }
-        return limit
+    private static func limit(_ target: RequestTarget, _ limits: GatewayLimits) throws(PorticoError) -> Int? {
+        try target.number("limit", in: 1...limits.page)
     }
 
     private static func flag(_ name: String, _ target: RequestTarget) throws(PorticoError) -> Bool {

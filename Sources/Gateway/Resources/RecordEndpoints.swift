@@ -9,7 +9,7 @@ struct EntityResource: Sendable {
     let entity: Entity
     let services: GatewayServices
 
-    var collectionPath: String { "/api/v1/\(served.declaration.name)/\(entity.name)" }
+    var addresses: RecordAddresses { RecordAddresses(declaration: served.declaration, entity: entity) }
 
     func records(for request: AuthenticatedRequest) throws(PorticoError) -> AdapterRecords {
         try served.records(in: services.store, for: request, naming: services.rights, auditing: services.changes)
@@ -23,12 +23,12 @@ struct EntityResource: Sendable {
             ]), effect: effect,
             adapter: served.declaration.name, status: served.status,
             mirrors: served.mirrors(of: [entity.name]),
-            writeRefusal: served.declaration.writeRefusal(of: entity.name))
+            subject: entity.name.text, writeRefusal: served.declaration.writeRefusal(of: entity.name))
     }
 
     func description(
         _ summary: String, _ answers: [(HTTPResponse.Status, EndpointDescription.Answer)], body: ObjectShape? = nil,
-        reads: Bool
+        conditions: [EndpointDescription.Parameter] = [], hasTag: Bool = true, reads: Bool
     ) -> EndpointDescription {
         let common: Set<ErrorCode> = [
             .requestInvalid, .recordNotFound, .storeUnavailable, .adapterUnavailable,
@@ -38,18 +38,34 @@ struct EntityResource: Sendable {
         if let mirror, mirror.writing != .none { writing.formUnion([.keyReused, .overloaded]) }
         if mirror?.writing == .through { writing.formUnion([.upstreamFailed, .upstreamOutcomeUnknown]) }
         return EndpointDescription(
-            summary: summary, tag: served.declaration.title, body: body,
-            answers: answers.map { (status: $0.0, answer: $0.1) }, errors: reads ? common : common.union(writing),
+            summary: summary, tag: served.declaration.title, parameters: conditions, body: body,
+            answers: answers.map { (status: $0.0, answer: $0.1) }, tagsAnswers: hasTag,
+            errors: reads ? common : common.union(writing),
             areFailuresOfKind: true)
     }
 
     /// The body's members, brought into the fields' types; the store checks them.
     func fields(_ request: AuthenticatedRequest) async throws -> WireDictionary {
+        try await sent(request).fields
+    }
+
+    private func sent(_ request: AuthenticatedRequest) async throws -> (fields: WireDictionary, dates: CoarseDates?) {
         let body = try await services.bodies.value(of: request.request, limit: nil)
         guard let members = body.value.dictionaryValue else {
             throw PorticoError(.requestInvalid, "A record is a dictionary of fields.")
         }
-        return body.coercion.coerce(members, to: entity.patchShape)
+        return (body.coercion.coerce(members, to: entity.patchShape), body.dates)
+    }
+
+    /// The same for a record that is there, perhaps. Its instants are kept where the caller's format has them no better.
+    func fields(
+        _ request: AuthenticatedRequest, changing id: RecordID, in records: AdapterRecords
+    ) async throws -> WireDictionary {
+        let (fields, dates) = try await sent(request)
+        guard let dates, fields.hasDates, isReadable(by: request),
+            let current = try await records.record(id, in: entity.name)
+        else { return fields }
+        return dates.restored(fields, from: current.fields)
     }
 
     func id(_ request: AuthenticatedRequest) throws(PorticoError) -> RecordID {
@@ -57,6 +73,28 @@ struct EntityResource: Sendable {
             throw PorticoError(.recordNotFound, "There is no such record.")
         }
         return id
+    }
+
+    /// Whether records can get another id here: another system chose their keys after they were created.
+    private var canMove: Bool { (served.declaration.mirror(of: entity.name)?.writing ?? .none) != .none }
+
+    /// The answer of the endpoints of one record of such an entity, where it has moved.
+    var movedAnswers: [(HTTPResponse.Status, EndpointDescription.Answer)] {
+        canMove ? [(.permanentRedirect, .nothing)] : []
+    }
+
+    /// Where the record is now that the request names by the id that it was created with, for a caller who may read it; nil
+    /// where a record has this id, or none has moved.
+    func moved(_ request: AuthenticatedRequest) async throws -> GatewayResponse? {
+        guard canMove, isReadable(by: request) else { return nil }
+        let (id, records) = (try id(request), try records(for: request))
+        guard try await records.record(id, in: entity.name) == nil else { return nil }
+        let mirror = CollectionID(served.declaration.name, entity.name)
+        guard let move = try await services.store.withReadSnapshot({ try $0.move(of: id, in: mirror) }),
+            let record = try await records.record(move.to, in: entity.name)
+        else { return nil }
+        return GatewayResponse(
+            .permanentRedirect, headers: [.location: addresses.record(record.id.text), .cacheControl: "no-store"])
     }
 
     /// Whether the caller may read the records: who may write them need not.
@@ -79,21 +117,20 @@ struct EntityResource: Sendable {
         guard isReadable(by: request) else {
             let tag = EntityTag(version: record.revision.description, variant: "none")
             var response = GatewayResponse(.noContent, headers: [.eTag: tag.text, .cacheControl: "no-store"])
-            if status == .created { response.headers[.location] = path(of: record) }
+            if status == .created { response.headers[.location] = addresses.record(record.id.text) }
             return response
         }
         let fields = WireValue.dictionary(record.fields.selecting(select))
         var response = try services.encoder.write(
             fields, to: request.request, presentation: Presentation(), status: status,
-            validators: Validators(version: record.revision.description), isDone: request.request.method != .get)
+            validators: Validators(version: record.revision.description), isDone: request.request.method != .get,
+            page: { links in
+                SingleRecordPage(served: served, addresses: addresses, record: record, links: links).html
+            })
         if status == .created {
-            response.headers[.location] = path(of: record)
+            response.headers[.location] = addresses.record(record.id.text)
         }
         return response
-    }
-
-    private func path(of record: Record) -> String {
-        "\(collectionPath)/\(PercentEncoding.encode(record.id.text))"
     }
 }
 
@@ -175,7 +212,9 @@ struct ReadEndpoint: Endpoint {
     }
 
     var description: EndpointDescription {
-        resource.description("One record.", [(.ok, .value(resource.entity.recordShape))], reads: true)
+        resource.description(
+            "One record.", [(.ok, .value(resource.entity.recordShape))] + resource.movedAnswers,
+            conditions: [.ifChanged], reads: true)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
@@ -184,7 +223,10 @@ struct ReadEndpoint: Endpoint {
         if let kept = resource.services.cache.answer(for: key, at: version) { return kept.response }
         let found = try await resource.records(for: request).record(
             resource.id(request), in: resource.entity.name)
-        guard let found else { throw PorticoError(.recordNotFound, "There is no such record.") }
+        guard let found else {
+            if let moved = try await resource.moved(request) { return moved }
+            throw PorticoError(.recordNotFound, "There is no such record.")
+        }
         var response = try resource.answer(found, to: request)
         if !hasRowRule, properties.access.isPublic(.reads) {
             response.allowSharing()
@@ -240,14 +282,17 @@ struct UpdateEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Changes the named fields of a record.", resource.changed([.ok]),
-            body: resource.entity.patchShape, reads: false)
+            "Changes the named fields of a record.", resource.changed([.ok]) + resource.movedAnswers,
+            body: resource.entity.patchShape, conditions: [.ifMatch], reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        if let moved = try await resource.moved(request) { return moved }
         let condition = try Preconditions(request.request.headers).condition()
-        let record = try await resource.records(for: request).update(
-            resource.id(request), try await resource.fields(request), in: resource.entity.name, if: condition)
+        let (id, records) = (try resource.id(request), try resource.records(for: request))
+        let record = try await records.update(
+            id, try await resource.fields(request, changing: id, in: records), in: resource.entity.name,
+            if: condition)
         return try resource.answer(record, to: request)
     }
 }
@@ -260,18 +305,20 @@ struct ReplaceEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Sets a whole record.", resource.changed([.ok, .created]),
-            body: resource.entity.replacementShape, reads: false)
+            "Sets a whole record.", resource.changed([.ok, .created]) + resource.movedAnswers,
+            body: resource.entity.replacementShape, conditions: [.ifMatch, .ifAbsent], reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        if let moved = try await resource.moved(request) { return moved }
         let id = try resource.id(request)
         let records = try resource.records(for: request)
         let isReadable = resource.isReadable(by: request)
+        let fields = try await resource.fields(request, changing: id, in: records)
         let existed = isReadable ? try await records.record(id, in: resource.entity.name) != nil : true
         let change = RecordChange(
             resource.entity.name,
-            .replace(id, try await resource.fields(request), orCreate: resource.entity.key.chooser != .server),
+            .replace(id, fields, orCreate: resource.entity.key.chooser != .server),
             if: try Preconditions(request.request.headers).condition())
         guard let record = try await records.apply([change]).records.first ?? nil else {
             throw PorticoError(.serverInternal, "The record is not there after it was written.")
@@ -287,10 +334,13 @@ struct DeleteEndpoint: Endpoint {
     var properties: EndpointProperties { resource.properties("delete", .writes) }
 
     var description: EndpointDescription {
-        resource.description("Deletes a record.", [(.noContent, .nothing)], reads: false)
+        resource.description(
+            "Deletes a record.", [(.noContent, .nothing)] + resource.movedAnswers, conditions: [.ifMatch],
+            hasTag: false, reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        if let moved = try await resource.moved(request) { return moved }
         let condition = try Preconditions(request.request.headers).condition()
         try await resource.records(for: request).delete(
             resource.id(request), in: resource.entity.name, if: condition)

@@ -53,6 +53,11 @@ struct RouteTable: Sendable {
 
     /// Throws where two routes have one method and one path.
     init(_ routes: [Route]) throws {
+        try add(routes)
+    }
+
+    /// Throws where two routes have one method and one path.
+    mutating func add(_ routes: [Route]) throws {
         for route in routes { try add(route) }
     }
 
@@ -187,4 +192,7 @@ final class DeferredValue<Value: Sendable>: Sendable {
     func set(_ value: Value) {
         stored.withLock { $0 = value }
     }
+
+    /// What its value refers to refers to it: one that is of no use any more lets go of that.
+    func clear() { stored.withLock { $0 = nil } }
 }

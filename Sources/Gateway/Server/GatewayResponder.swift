@@ -57,6 +57,7 @@ final class GatewayResponder: RequestResponder {
         }
         var parsed: GatewayRequest?
         do {
+            try serving.settings.hosts?.require(inbound.authority)
             guard inbound.target != "*" else {
                 try permits.take(for: inbound.target)
                 permits.leave()
@@ -72,7 +73,7 @@ final class GatewayResponder: RequestResponder {
                 return nil
             }
             try permits.take(for: request.target.path)
-            return complete(step, request, inbound, serving, on: sink)
+            return complete(serving.gateway.reserve(step), request, inbound, serving, on: sink)
         } catch {
             send(failure(error, inbound, id, serving.gateway), to: inbound, id, parsed, serving, on: sink)
             return nil
@@ -115,8 +116,10 @@ final class GatewayResponder: RequestResponder {
         guard inbound.target.utf8.count <= serving.gateway.services.limits.uri else { throw .addressTooLong }
         guard let target = RequestTarget(inbound.target) else { throw .malformed("The address is not well-formed.") }
         return GatewayRequest(
-            id: id, method: inbound.method, target: target, headers: inbound.fields, peer: inbound.peer,
-            scheme: inbound.scheme, authority: inbound.authority, certificate: try certificate(inbound, serving),
+            id: id, method: inbound.method, target: target,
+            headers: serving.gateway.hasConsole ? inbound.fields : ConsoleCookie.removed(from: inbound.fields),
+            peer: inbound.peer, scheme: inbound.scheme, authority: inbound.authority,
+            certificate: try certificate(inbound, serving),
             body: try body(of: inbound, target, serving),
             deadline: inbound.received + serving.settings.request,
             place: serving.gateway.services.tracing.place(inbound.fields))

@@ -5,6 +5,8 @@ import IPAddresses
 /// What a ``GatewayServer`` is configured with, each value by its name in the configuration reference.
 public struct ServerSettings: Sendable {
     public var address: ServerAddress
+    /// Others are refused before anything is looked up; nil: it answers for every host.
+    public var hosts: KnownHosts?
     /// `http.deadlines.head`: how long a connection may stay idle or take to send a request's head.
     public var idle = Duration.seconds(30)
     /// `http.deadlines.request`: from the head to the answer.

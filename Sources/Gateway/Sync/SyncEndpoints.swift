@@ -50,6 +50,7 @@ struct PullEndpoint: Endpoint {
         }
         instruments.notePull(
             operations: page.operations.count, isComplete: page.isComplete, isReset: !page.reset.isEmpty)
+        sync.seen.pulled(page, for: asked, of: caller.principal)
         await sync.refreshMirrors(asked.collections, for: request.caller, watchedBy: services.credentials)
         return try services.encoder.write(
             page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
@@ -70,8 +71,9 @@ struct PushEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let caller = request.caller.syncing
-        let push = try await message(request)
+        let (push, dates) = try await message(request)
         var plan = try sync.pushes.plan(push, for: caller)
+        if let dates { plan.restored = { dates.restored($0, from: $1) } }
         let named = sync.pushes.attachments(namedBy: plan)
         plan.deniedAttachments = try await sync.rights.denied(among: named, for: caller)
         let answer: PushResponse
@@ -85,11 +87,14 @@ struct PushEndpoint: Endpoint {
         await services.changes?.made(
             push.mutations, answer.outcomes, after: position, in: sync.catalogue, by: request)
         instruments.notePush(answer.outcomes.lazy.map(\.verdict.rawValue))
+        sync.seen.see(push.clientID, of: caller.principal) { device in
+            for outcome in answer.outcomes { device.outcomes[outcome.verdict, default: 0] += 1 }
+        }
         return try services.encoder.write(
             answer.wireValue, to: request.request, presentation: Presentation(), validators: nil, isDone: true)
     }
 
-    private func message(_ request: AuthenticatedRequest) async throws -> PushRequest {
+    private func message(_ request: AuthenticatedRequest) async throws -> (PushRequest, CoarseDates?) {
         let body = try await services.bodies.message(request, as: SyncShapes.push)
         var push = try readMessage { () throws(MessageError) in try PushRequest(from: body.value) }
         guard push.mutations.count <= sync.settings.mutations else {
@@ -102,7 +107,7 @@ struct PushEndpoint: Endpoint {
                 body.coercion.coerce($0, to: entity.patchShape)
             }
         }
-        return push
+        return (push, body.dates)
     }
 
     private func perform(_ plan: PushPlan, for caller: SyncCaller) async throws -> PushResponse {

@@ -23,6 +23,7 @@ struct SyncLiveEndpoint: Endpoint {
             .query("collections", .string, "Names, separated by commas."),
             .query("limit", .integer, "Operations in one event at most."),
             .query("format", .string, "The format of the data, JSON otherwise."),
+            .query("clientId", .string, "The device, by the id that its pushes have."),
             .query("wait", .integer, "Seconds: one page as a plain answer, as soon as there is news (long polling)."),
             .header("Last-Event-ID", "The id of the last event that came."),
         ],
@@ -40,16 +41,11 @@ struct SyncLiveEndpoint: Endpoint {
 
     private func pull(of request: GatewayRequest) throws(PorticoError) -> PullRequest {
         let target = request.target
-        var limit = sync.settings.livePage
-        if let text = target["limit"] {
-            guard let number = Int(text), number > 0 else {
-                throw PorticoError(.requestInvalid, "A limit is a number above zero.", target: "limit")
-            }
-            limit = number
-        }
+        let limit = try target.number("limit", in: 1...Int.max) ?? sync.settings.livePage
         return PullRequest(
             checkpoint: request.headers[.lastEventID] ?? target["checkpoint"],
-            collections: target["collections"].map { $0.split(separator: ",").map(String.init) }, limit: limit)
+            collections: target["collections"].map { $0.split(separator: ",").map(String.init) }, limit: limit,
+            clientID: target["clientId"])
     }
 
     private func source(_ request: GatewayRequest) throws(PorticoError) -> LiveSource {
@@ -90,7 +86,9 @@ struct SyncLiveEndpoint: Endpoint {
             let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
             var response = GatewayResponse(
                 .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no"])
-            response.stream = LiveStream(asked, for: caller, source: source, ticket: ticket, watch: watch)
+            let sight = StreamSight(sync.seen, asked.clientID, of: caller.principal)
+            response.stream = LiveStream(
+                asked, for: caller, source: source, ticket: ticket, watch: watch, sight: sight)
             return response
         } catch {
             ticket.close()
@@ -113,6 +111,7 @@ struct SyncLiveEndpoint: Endpoint {
         let longest = min(.seconds(number), sync.settings.longestPoll, request.request.idleTimeout)
         let page = try await LongPoll(source: source, caller: caller, ticket: ticket, watch: watch)
             .page(asked, within: longest)
+        sync.seen.pulled(page, for: asked, of: caller.principal)
         return try services.encoder.write(
             page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
     }

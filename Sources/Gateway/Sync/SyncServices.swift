@@ -15,17 +15,21 @@ public struct SyncServices: Sendable {
     let attachments: any AttachmentStore
     let rights: AttachmentRights
     let settings: SyncSettings
-    private let mirrors: [(name: String, mirror: Mirror)]
+    /// The devices that were seen since the host started.
+    public let seen: SeenDevices
+    private let mirrors: [(name: String, mirror: ServedMirror)]
     private let callerMirrors: [(name: String, mirror: AdapterCallerMirror)]
 
     /// To be installed in the store beforehand.
     public static func collections() -> [CollectionDeclaration] { CheckpointKey.collections }
 
-    /// Loads the key of the checkpoints, and makes it in an empty store.
+    /// Loads the key of the checkpoints, and makes it in an empty store. `seen`: what an earlier configuration's have
+    /// seen; nil: none.
     public init(
         adapters: [ServedAdapter], store: any Store, attachments: any AttachmentStore, settings: SyncSettings,
-        clock: any WallClock
+        clock: any WallClock, seen: SeenDevices? = nil
     ) async throws {
+        self.seen = seen ?? SeenDevices(clock: clock)
         self.attachments = attachments
         let key = try await CheckpointKey.load(from: store)
         catalogue = SyncCatalogue(adapters.map(\.declaration))
@@ -125,8 +129,7 @@ struct ConflictResolvers: Sendable {
             return .failure(PorticoError(.adapterUnavailable, "The adapter is not there."))
         }
         do {
-            try served.status.requireRunning()
-            return .success(try await served.adapter.resolve(query.conflict))
+            return .success(try await served.parts.answering.running.resolve(query.conflict))
         } catch let error as PorticoError {
             return .failure(error)
         } catch {

@@ -19,12 +19,17 @@ enum SyncShapes {
             Member(
                 "describe", .string,
                 summary: "The description that the device has, or another text: asks for keys and fields."),
+            Member("clientId", .string, summary: "The device, by the id that its pushes have."),
         ])
+
+    private static let position = "How far the checkpoint reaches: the number of the last change of all records here."
 
     static let page = ObjectShape(
         "Page",
         members: [
-            Member("reset", .list(of: .string), summary: "Scopes to be forgotten first."),
+            Member(
+                "reset", .list(of: .string),
+                summary: "Scopes of which the device forgets every record before it applies `operations`."),
             Member(
                 "operations",
                 .list(
@@ -34,18 +39,27 @@ enum SyncShapes {
                             members: [
                                 Member("collection", .string, isRequired: true),
                                 Member("id", .string, isRequired: true), Member("rev", .integer, isRequired: true),
-                                Member("operation", .choice(["put", "remove"]), isRequired: true),
+                                Member(
+                                    "operation", .choice(["put", "remove"]), isRequired: true,
+                                    summary: "`put`: the device has the record with these fields from now on. "
+                                        + "`remove`: it has it no more."),
                                 Member("fields", record),
                                 Member("movedTo", .string, summary: "Of a remove: the id that the record has now."),
                             ]))), isRequired: true),
-            Member("next", .string, summary: "To be sent as the checkpoint for the following page."),
-            Member("complete", .object(completion)),
+            Member(
+                "next", .string,
+                summary:
+                    "There are more pages: sent as `checkpoint`, it gets the following one. Without it, `complete`."),
+            Member(
+                "complete", .object(completion),
+                summary: "This page is the last one: the device stores what all pages brought, and the checkpoint."),
         ])
 
     private static let completion = ObjectShape(
         "Completion",
         members: [
-            Member("checkpoint", .string, isRequired: true), Member("position", .integer, isRequired: true),
+            Member("checkpoint", .string, isRequired: true, summary: "Kept, and sent with the next pull."),
+            Member("position", .integer, isRequired: true, summary: position),
             Member(
                 "scopes",
                 .list(
@@ -68,7 +82,9 @@ enum SyncShapes {
     static let push = ObjectShape(
         "Push", isOpen: true,
         members: [
-            Member("clientId", .string(maximumLength: 64), isRequired: true),
+            Member(
+                "clientId", .string(maximumLength: 64), isRequired: true,
+                summary: "The device: made once at random, and used by one account."),
             Member("checkpoint", .string, summary: "The last one that the device applied."),
             Member("mutations", .list(of: .object(mutation)), isRequired: true),
         ])
@@ -76,11 +92,25 @@ enum SyncShapes {
     private static let mutation = ObjectShape(
         "Mutation", isOpen: true,
         members: [
-            Member("sequence", .integer, isRequired: true),
-            Member("operation", .choice(["create", "update", "delete"]), isRequired: true),
+            Member(
+                "sequence", .integer, isRequired: true,
+                summary: "The device's count of its changes, from 1: one that was made is not made again, and has the "
+                    + "same outcome."),
+            Member(
+                "operation", .choice(["create", "update", "delete"]), isRequired: true,
+                summary: "`update` names the fields that change."),
             Member("collection", .string, isRequired: true), Member("id", .string, isRequired: true),
-            Member("baseRev", .integer), Member("fields", record),
+            Member(
+                "baseRev", .integer,
+                summary: "The record's `rev` at the device when it was changed there; where others have changed the "
+                    + "record since, it is `merged` or a `conflict`. Left out: whatever is there is changed."),
+            Member("fields", record),
         ])
+
+    private static let outcome =
+        "`applied`: made. `merged`: made, together with what others have changed since `baseRev`. `conflict`: not made, "
+        + "others have changed the record; the device shows `record`. `rejected`: not made, and never will be. "
+        + "`retry`: not made now; the device sends it again."
 
     static let outcomes = ObjectShape(
         "Outcomes",
@@ -95,11 +125,16 @@ enum SyncShapes {
                                 Member("sequence", .integer, isRequired: true),
                                 Member(
                                     "outcome", .choice(["applied", "merged", "conflict", "rejected", "retry"]),
-                                    isRequired: true),
-                                Member("rev", .integer), Member("record", record), Member("reason", .string),
-                                Member("message", .string), Member("retryAfter", .integer),
+                                    isRequired: true, summary: outcome),
+                                Member("rev", .integer, summary: "The record's revision now."),
+                                Member("record", record, summary: "The server's copy: `id`, `rev`, `fields`."),
+                                Member("reason", .string, summary: "The code of what was wrong."),
+                                Member("message", .string),
+                                Member("retryAfter", .integer, summary: "Seconds."),
                             ]))), isRequired: true),
-            Member("checkpoint", .string, isRequired: true), Member("position", .integer, isRequired: true),
+            Member(
+                "checkpoint", .string, isRequired: true, summary: "A pull that reaches it has these changes."),
+            Member("position", .integer, isRequired: true, summary: position),
         ])
 }
 
@@ -117,7 +152,8 @@ extension BodyReader {
         guard members.isEmpty || shape.members.contains(where: { members[$0.name.text] != nil }) else {
             throw PorticoError(.requestInvalid, "None of the message's members is known.")
         }
-        return Body(value: .dictionary(body.coercion.coerce(members, to: shape)), coercion: body.coercion)
+        return Body(
+            value: .dictionary(body.coercion.coerce(members, to: shape)), coercion: body.coercion, dates: body.dates)
     }
 }
 

@@ -24,38 +24,48 @@ public struct ConfigurationChange: Sendable, Equatable {
 }
 
 extension ResolvedConfiguration {
-    /// What differs in `new`, by key. A key that does not reload by `reference` has an obstacle.
+    /// What differs in `new`, by key. A key that needs a restart by `reference` has an obstacle. Defaults of keys that come or go
+    /// with an adapter are no change.
     ///
     /// `old`: the reference of this one, which may have keys that have gone.
     public func changes(
         to new: ResolvedConfiguration, _ reference: ConfigurationReference, before old: ConfigurationReference? = nil
     ) -> [ConfigurationChange] {
         let (before, after) = (byKey, new.byKey)
+        func isNamed(_ path: [String], in configuration: Self) -> Bool {
+            reference.whereNamed.contains(path)
+                ? configuration.names(path) : configuration.emptyMappings.contains(path)
+        }
         let named = emptyMappings.symmetricDifference(new.emptyMappings).filter { reference.isNamedFreely($0) }
+            .union(reference.whereNamed)
+            .filter { isNamed($0, in: self) != isNamed($0, in: new) }
         let mappings = named.map { path in
             ConfigurationChange(
-                key: path.joined(separator: "."), old: emptyMappings.contains(path) ? "{}" : nil,
-                new: new.emptyMappings.contains(path) ? "{}" : nil,
-                obstacle: reference.keys.allSatisfy { $0.reloads || !$0.isBelow(path) } ? nil : Self.needsRestart)
+                key: path.joined(separator: "."), old: isNamed(path, in: self) ? "{}" : nil,
+                new: isNamed(path, in: new) ? "{}" : nil,
+                obstacle: reference.keys.first { $0.isBelow(path) && !$0.reloads }?.obstacle)
         }
         return mappings.sorted { $0.key < $1.key }
             + Set(before.keys).union(after.keys).sorted().compactMap { key in
                 guard before[key]?.value != after[key]?.value else { return nil }
+                if before[key] == nil || after[key] == nil, (before[key] ?? after[key])?.location == nil { return nil }
                 let path = after[key]?.path ?? before[key]?.path ?? []
-                let reloads = (reference.key(for: path) ?? old?.key(for: path))?.reloads ?? false
+                let known = reference.key(for: path) ?? old?.key(for: path)
                 return ConfigurationChange(
                     key: key, old: before[key]?.value.written, new: after[key]?.value.written,
                     location: after[key]?.location,
-                    obstacle: reloads ? nil : Self.needsRestart)
+                    obstacle: known?.obstacle)
             }
     }
-
-    private static let needsRestart = "this key needs a restart"
 
     /// Every setting, by key; what is not configured has its default.
     public var all: [(key: String, setting: Setting)] {
         byKey.sorted { $0.key < $1.key }.map { (key: $0.key, setting: $0.value) }
     }
+}
+
+extension ConfigurationKey {
+    fileprivate var obstacle: String? { restartReason.map { "needs a restart: \($0)" } }
 }
 
 extension ConfigurationValue {

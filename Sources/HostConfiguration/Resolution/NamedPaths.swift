@@ -45,7 +45,7 @@ private struct NamedPathCollector {
             if entries.count == 1, case .scalar(let name) = entries[0].value.content {
                 // Unless it is a key of its own that has this name.
                 if entries[0].key == "file", reference.key(for: path + ["file"]) == nil {
-                    add(NamedPath(key: path.joined(separator: "."), path: name, from: .workingDirectory))
+                    add(NamedPath(key: path.joined(separator: "."), path: name, from: .configuration))
                 }
                 if let base = key?.files, let secret = try? secrets.secret(entries[0].key, name, at: node.location) {
                     add(secret.reveal(), at: path, from: base)

@@ -74,6 +74,11 @@ public struct ResolvedConfiguration: Sendable {
         settings(below: path).lazy.compactMap { location(of: "\(path).\($0.path.joined(separator: "."))") }.first
     }
 
+    /// Whether a path is named, with keys below it or without.
+    public func names(_ path: [String]) -> Bool {
+        location(below: path.joined(separator: ".")) != nil || emptyMappings.contains(path)
+    }
+
     /// What follows a path where a mapping without keys stands: something that has a name and all defaults.
     public func emptyMappings(below path: String) -> [[String]] {
         let names = path.split(separator: ".").map(String.init)

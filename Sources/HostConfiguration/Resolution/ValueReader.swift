@@ -267,10 +267,16 @@ extension ConfigurationValue {
 /// Where secrets are taken from, so that they never stand in a configuration file.
 public struct SecretSource: Sendable {
     private let environment: [String: String]
+    private let directory: String?
     private let readFile: @Sendable (String) throws -> String
 
-    public init(environment: [String: String], readFile: @escaping @Sendable (String) throws -> String) {
+    /// `directory`: the configuration file's, where relative paths begin; nil: they are read as they are.
+    public init(
+        environment: [String: String], directory: String? = nil,
+        readFile: @escaping @Sendable (String) throws -> String
+    ) {
         self.environment = environment
+        self.directory = directory
         self.readFile = readFile
     }
 
@@ -285,9 +291,10 @@ public struct SecretSource: Sendable {
             }
             return Secret(text)
         case "file":
+            let path = name.hasPrefix("/") ? name : directory.map { "\($0)/\(name)" } ?? name
             let text: String
-            do { text = try readFile(name) } catch {
-                throw ConfigurationError("The file \(name) cannot be read: \(error).", at: location)
+            do { text = try readFile(path) } catch {
+                throw ConfigurationError("The file \(path) cannot be read: \(error).", at: location)
             }
             return Secret(text.last?.isNewline == true ? String(text.dropLast()) : text)
         default: return nil

@@ -7,11 +7,17 @@ public struct ConfigurationReference: Sendable {
     public let removed: [RemovedKey]
     /// Paths below which names may stand that nothing here knows, and which of them are left unread.
     public let unread: [[String]: UnreadNames]
+    /// Paths of what is there where it is named, whatever is said of it.
+    public let whereNamed: Set<[String]>
 
     /// Keys of the same name that are suggested together.
     private static let mostSuggestions = 3
 
-    public init(_ keys: [ConfigurationKey], removed: [RemovedKey] = [], unread: [[String]: UnreadNames] = [:]) {
+    public init(
+        _ keys: [ConfigurationKey], removed: [RemovedKey] = [], unread: [[String]: UnreadNames] = [:],
+        whereNamed: Set<[String]> = []
+    ) {
+        self.whereNamed = whereNamed
         self.keys = keys
         self.removed = removed
         self.unread = unread
@@ -101,8 +107,8 @@ public struct ConfigurationKey: Sendable, Equatable {
     public let summary: String
     /// Whether a mapping that has this key cannot do without it.
     public let isRequired: Bool
-    /// Whether a gateway that runs takes up another value; otherwise that needs a restart.
-    public private(set) var reloads = false
+    /// Why a gateway that runs does not take up another value, as a sentence without its full stop; nil: it does.
+    public private(set) var restartReason: String?
     /// Where the paths begin that its texts are; nil: they are no paths of files.
     public private(set) var files: NamedPath.Base?
 
@@ -119,10 +125,13 @@ public struct ConfigurationKey: Sendable, Equatable {
 
     public var name: String { path.joined(separator: ".") }
 
-    /// The same key, with another value taken up while the gateway runs.
-    public var reloading: ConfigurationKey {
+    /// Whether a gateway that runs takes up another value; otherwise that needs a restart.
+    public var reloads: Bool { restartReason == nil }
+
+    /// The same key, of which another value needs a restart.
+    public func needingRestart(because reason: String) -> ConfigurationKey {
         var key = self
-        key.reloads = true
+        key.restartReason = reason
         return key
     }
 

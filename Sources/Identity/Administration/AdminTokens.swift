@@ -22,8 +22,8 @@ public struct AdminTokenName: ValidatedName {
     public static func isValid(_ text: String) -> Bool { AdapterName.isValid(text) }
 }
 
-/// A credential for the admin listener. It is good for nothing else.
-public struct AdminToken: Sendable, Equatable {
+/// A credential for the admin listener. It is good for nothing else. Two are equal where their secrets are, too.
+public struct AdminToken: Sendable, Hashable {
     public let name: AdminTokenName
     public let role: AdminRole
     public let created: WireDate
@@ -126,6 +126,12 @@ extension Administration {
                 [RecordChange(IdentityCollections.adminTokens, .delete(RecordID(unchecked: name.text)))],
                 AuditEvent(.adminTokenRevoked, actor: actor.id, subject: name.text))
         }
+    }
+
+    /// Nil where there is none of this name.
+    public func adminToken(named name: AdminTokenName) async throws -> AdminToken? {
+        try await context.records.record(RecordID(unchecked: name.text), in: IdentityCollections.adminTokens)
+            .map(AdminTokenRecord.read)
     }
 
     /// The token that this credential is; nil for every other text. Its secret is compared in constant time.

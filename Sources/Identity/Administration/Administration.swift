@@ -23,9 +23,13 @@ public struct Administration: Sendable {
     }
 
     /// Audit entries, latest first, at most `limit` (and at most ``Query/maximumLimit``), those before number `before`.
-    public func auditEntries(before: Int64? = nil, limit: Int = 100) async throws -> [AuditEntry] {
-        let filter = before.map { Filter.compare("id", .less, .string(AuditEntryRecord.id($0).text)) }
-        let query = Query(filter, order: [SortKey("id", descending: true)], limit: min(limit, Query.maximumLimit))
+    public func auditEntries(
+        of selection: AuditSelection = AuditSelection(), before: Int64? = nil, limit: Int = 100
+    ) async throws -> [AuditEntry] {
+        let earlier = before.map { Filter.compare("id", .less, .string(AuditEntryRecord.id($0).text)) }
+        let query = Query(
+            .both(earlier, selection.filter), order: [SortKey("id", descending: true)],
+            limit: min(limit, Query.maximumLimit))
         return try await context.records.page(query, in: IdentityCollections.auditEntries).records
             .map(AuditEntryRecord.read)
     }
@@ -186,11 +190,11 @@ extension Administration {
         guard count == 1 else { throw PorticoError(.recordNotFound, "There is no such session.") }
     }
 
-    /// Ends every sign-in of the account; returns how many there were.
+    /// Ends every sign-in of the account, and what goes on because of one: pushes to devices, sign-ins at the console.
+    /// Returns how many there were.
     @discardableResult
     public func revokeSessions(of id: AccountID, by actor: Principal) async throws -> Int {
-        defer { context.cache.revoke(id) }
-        return try await sessions.end(of: id, as: .sessionsRevoked, by: actor, detail: "all")
+        try await passwords.change(id, [:], as: .sessionsRevoked, by: actor, detail: "all")
     }
 }
 
@@ -263,21 +267,23 @@ struct PasswordChange: Sendable {
         try await change(id, fields, as: .passwordChanged, by: actor, keeping: kept)
     }
 
-    /// Changes what earlier proofs rest on: counts up the account's credential version and ends its sign-ins.
+    /// Changes what earlier proofs rest on: counts up the account's credential version and ends its sign-ins. Returns how
+    /// many there were.
+    @discardableResult
     func change(
         _ id: AccountID, _ fields: WireDictionary, as kind: AuditEvent.Kind, by actor: Principal,
         detail: String = "", keeping kept: SessionID? = nil
-    ) async throws {
+    ) async throws -> Int {
         // Whatever becomes of the write, what is remembered is read again.
         defer { context.cache.revoke(id) }
-        try await context.writes.write(author: actor.name) {
+        return try await context.writes.write(author: actor.name) {
             let account = try await existing(id)
             var fields = fields
             fields["credentialVersion"] = .int64(account.credentialVersion + 1)
             let ended = try await sessions.sessions(of: id).filter { $0.id != kept }
             return AuditedChange(
                 ended.map { SessionRecord.deletion($0.id) } + [AccountRecord.update(account, fields)],
-                AuditEvent(kind, actor: actor.id, subject: id.text, detail: detail))
+                [AuditEvent(kind, actor: actor.id, subject: id.text, detail: detail)], result: ended.count)
         }
     }
 

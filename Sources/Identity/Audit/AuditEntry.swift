@@ -127,6 +127,9 @@ public struct AuditEvent: Sendable, Equatable {
         /// A caller's change of records of which no row rule says whose they are; the subject is the adapter, the entity and,
         /// of a single one, the id.
         case recordChanged = "record.changed"
+        /// An operator looked at rows that belong to callers; the subject are the adapter, the entity and, of a single one, the
+        /// id, the detail is the reason that the operator gave.
+        case recordsRead = "records.read"
         /// An event of another module, recorded through ``Identity/record(_:)``.
         case permissionChanged = "permission.changed"
     }

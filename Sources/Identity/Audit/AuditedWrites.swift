@@ -136,6 +136,34 @@ enum AuditEntryRecord {
     }
 }
 
+/// Which entries of the audit log are wanted; nil or empty: whatever it is.
+public struct AuditSelection: Sendable, Equatable {
+    /// ``AuditEntry/kind``.
+    public var kind: String?
+    /// Who did it, or to whom: any of them.
+    public var people: [String]
+    /// Entries that were written since then, and before then.
+    public var since: WireDate?
+    public var until: WireDate?
+
+    public init(kind: String? = nil, people: [String] = [], since: WireDate? = nil, until: WireDate? = nil) {
+        (self.kind, self.people, self.since, self.until) = (kind, people, since, until)
+    }
+
+    var filter: Filter? {
+        let texts = people.map { WireValue.string($0) }
+        func time(_ date: WireDate) -> WireValue { .int64(UnixTime(date).wholeMilliseconds) }
+        let parts: [Filter?] = [
+            kind.map { .compare("kind", .equal, .string($0)) },
+            people.isEmpty ? nil : .any([.oneOf("actor", texts), .oneOf("subject", texts)]),
+            since.map { .compare("milliseconds", .greaterOrEqual, time($0)) },
+            until.map { .compare("milliseconds", .less, time($0)) },
+        ]
+        let given = parts.compactMap(\.self)
+        return given.isEmpty ? nil : .all(given)
+    }
+}
+
 /// The one record that says where the audit log ends, so that a log cut off at its end does not look whole.
 enum AuditHeadRecord {
     static let id: RecordID = "head"

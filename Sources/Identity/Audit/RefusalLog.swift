@@ -25,7 +25,7 @@ package struct RefusalLog: Sendable {
     /// How many sources are counted separately; refusals of further ones count as beyond ``perHour``.
     static let sources = 10_000
 
-    let perHour: Int
+    private(set) var perHour: Int
     private var windows: [Source: Window] = [:]
     private var allowance: Double
     private var refilled: WireDate
@@ -36,6 +36,12 @@ package struct RefusalLog: Sendable {
         self.perHour = perHour
         allowance = Double(perHour)
         refilled = now
+    }
+
+    /// What has been written of this hour counts against the new number.
+    mutating func use(perHour other: Int) {
+        allowance = max(0, allowance + Double(other - perHour))
+        perHour = other
     }
 
     /// How many refusals wait to be written.
@@ -128,6 +134,8 @@ final class RefusalRecorder: Sendable {
         let source = RefusalLog.Source(address: address, name: name, detail: event.detail)
         try await postponed.record(log.withLock { $0.note(event, from: source, now: clock.now()) })
     }
+
+    func use(perHour: Int) { log.withLock { $0.use(perHour: perHour) } }
 
     func flush() async throws {
         try await postponed.record(log.withLock { $0.flush(now: clock.now()) })

@@ -1,117 +1,136 @@
 import AdapterKit
+import Admission
+import DequeModule
 import Synchronization
 
-/// Executes ``LoginBackoff``: lets an attempt through, has it wait for those under way, or refuses it, and counts how it
-/// ended.
-final class BackoffGate: Sendable {
-    private struct Waiter {
-        let id: UInt64
+/// Which sign-in attempts go on, wait for those under way, or are refused, by ``LoginBackoff``: a policy.
+package struct BackoffQueue: AdmissionPolicy {
+    package struct Request: Sendable {
         let name: String
         let address: ClientAddress
-        let since: ContinuousClock.Instant
-        let continuation: CheckedContinuation<LoginBackoff.Attempt, any Error>
+        /// When it came.
+        let time: WireDate
+
+        package init(name: String, address: ClientAddress, time: WireDate) {
+            (self.name, self.address, self.time) = (name, address, time)
+        }
     }
 
-    private struct State {
-        var backoff: LoginBackoff
-        /// In the order in which they came.
-        var waiters: [Waiter] = []
-        var lastID: UInt64 = 0
+    package struct End: Sendable {
+        let attempt: LoginBackoff.Attempt
+        let outcome: LoginBackoff.Outcome
+        let time: WireDate
+
+        package init(attempt: LoginBackoff.Attempt, outcome: LoginBackoff.Outcome, time: WireDate) {
+            (self.attempt, self.outcome, self.time) = (attempt, outcome, time)
+        }
     }
 
-    private let state: Mutex<State>
-    private let clock: any WallClock
+    var backoff: LoginBackoff
     private let limit: Int
-    private let longestWait: Duration
+    /// In the order in which they came.
+    private var waiting: Deque<(ticket: AdmissionTicket, request: Request)> = []
+    /// The next of those that wait to be looked at again, and when an attempt ended for that; nil: none ended.
+    private var look: (next: Int, time: WireDate)?
+    private var running = 0
+
+    /// At most `limit` attempts wait for others of the same name or address.
+    package init(_ backoff: LoginBackoff, waiting limit: Int) {
+        (self.backoff, self.limit) = (backoff, limit)
+    }
+
+    package var counts: AdmissionCounts { AdmissionCounts(running: running, waiting: waiting.count) }
+
+    package mutating func arrive(
+        _ request: Request, as ticket: AdmissionTicket, at now: Instant
+    ) -> AdmissionEntry<LoginBackoff.Attempt, PorticoError> {
+        switch backoff.begin(name: request.name, from: request.address, now: request.time) {
+        case .proceed(let attempt):
+            running += 1
+            return .admitted(attempt)
+        case .wait(let seconds): return .refused(Self.throttled(seconds))
+        case .queue:
+            guard waiting.count < limit else { return .refused(Self.overload) }
+            waiting.append((ticket, request))
+            return .waits
+        }
+    }
+
+    /// Those who waited for it are looked at again, in the order in which they came.
+    package mutating func leave(_ request: Request, as ticket: AdmissionTicket, _ end: End, at now: Instant) {
+        running -= 1
+        backoff.end(end.attempt, end.outcome, now: end.time)
+        look = (0, end.time)
+    }
+
+    package mutating func next(at now: Instant) -> AdmissionDecision<LoginBackoff.Attempt, PorticoError>? {
+        while let (place, time) = look, place < waiting.count {
+            let (ticket, request) = waiting[place]
+            switch backoff.begin(name: request.name, from: request.address, now: time, hasWaited: true) {
+            case .proceed(let attempt):
+                waiting.remove(at: place)
+                running += 1
+                return .admit(ticket, attempt)
+            case .wait(let seconds):
+                waiting.remove(at: place)
+                return .refuse(ticket, Self.throttled(seconds))
+            case .queue: look = (place + 1, time)
+            }
+        }
+        look = nil
+        return nil
+    }
+
+    package mutating func abandon(_ ticket: AdmissionTicket) { waiting.removeAll { $0.ticket == ticket } }
+
+    private static func throttled(_ seconds: Int) -> PorticoError {
+        PorticoError(.loginThrottled, "Too many failed sign-ins. Try again later.", retryAfter: seconds)
+    }
+
+    fileprivate static let overload = PorticoError(.overloaded, "Too many sign-ins at once.", retryAfter: 5)
+}
+
+/// Lets sign-in attempts through by ``BackoffQueue``, and counts how they ended.
+final class BackoffGate: Sendable {
+    private let queue: AdmissionQueue<BackoffQueue>
+    private let clock: any WallClock
+    private let longestWait: Mutex<Duration>
 
     /// At most `limit` attempts wait for others of the same name or address, each for `longestWait`.
     init(_ limits: LoginBackoff.Limits, clock: any WallClock, waiting limit: Int, longestWait: Duration) {
-        state = Mutex(State(backoff: LoginBackoff(limits)))
+        queue = AdmissionQueue(BackoffQueue(LoginBackoff(limits), waiting: limit), late: BackoffQueue.overload)
         self.clock = clock
-        self.limit = limit
-        self.longestWait = longestWait
+        self.longestWait = Mutex(longestWait)
     }
 
-    /// Throws `auth.throttled` where the attempt comes too early, `server.overloaded` where too many wait; otherwise gives
-    /// what `attempt` gives. A caller that is cancelled does not wait any longer.
+    /// Waits that failed attempts have caused already stay as they are.
+    func use(_ limits: LoginBackoff.Limits, longestWait: Duration) {
+        queue.update { $0.backoff.use(limits) }
+        self.longestWait.withLock { $0 = longestWait }
+    }
+
+    /// Throws `auth.throttled` where the attempt comes too early, `server.overloaded` where too many wait or it waits for too long;
+    /// otherwise gives what `attempt` gives. A caller that is cancelled does not wait any longer.
     func attempt<Result>(
         _ username: String, from address: ClientAddress,
         _ attempt: (PasswordPriority) async throws -> (outcome: LoginBackoff.Outcome, result: Result)
     ) async throws -> Result {
-        let pass = try await enter(username, address)
+        let permit = try await queue.acquire(
+            BackoffQueue.Request(name: username, address: address, time: clock.now()),
+            until: .now + longestWait.withLock { $0 })
         var outcome = LoginBackoff.Outcome.unknown
-        defer { end(pass, outcome) }
+        defer {
+            queue.leave(
+                permit.place, BackoffQueue.End(attempt: permit.grant, outcome: outcome, time: clock.now()))
+        }
         try Task.checkCancellation()
-        let found = try await attempt(pass.priority)
+        let found = try await attempt(permit.grant.priority)
         outcome = found.outcome
         return found.result
     }
 
     func forget() {
-        state.withLock { $0.backoff.forget(now: clock.now()) }
-    }
-
-    private func enter(_ name: String, _ address: ClientAddress) async throws -> LoginBackoff.Attempt {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let answer = state.withLock { state -> Result<LoginBackoff.Attempt, any Error>? in
-                    let verdict = state.backoff.begin(name: name, from: address, now: clock.now())
-                    if let answer = Self.answer(verdict) { return answer }
-                    guard state.waiters.count < limit else { return .failure(Self.overload) }
-                    state.waiters.append(
-                        Waiter(id: id, name: name, address: address, since: .now, continuation: continuation))
-                    return nil
-                }
-                if let answer { continuation.resume(with: answer) }
-                if Task.isCancelled { cancel(id) }
-            }
-        } onCancel: {
-            cancel(id)
-        }
-    }
-
-    private func cancel(_ id: UInt64) {
-        state.withLock { state in
-            state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
-        }?.continuation.resume(throwing: CancellationError())
-    }
-
-    /// Those who waited for it are looked at again, in the order in which they came.
-    private func end(_ pass: LoginBackoff.Attempt, _ outcome: LoginBackoff.Outcome) {
         let now = clock.now()
-        let answered = state.withLock { state -> [(Waiter, Result<LoginBackoff.Attempt, any Error>)] in
-            state.backoff.end(pass, outcome, now: now)
-            var answered: [(Waiter, Result<LoginBackoff.Attempt, any Error>)] = []
-            var still: [Waiter] = []
-            for waiter in state.waiters {
-                let isLate = waiter.since.duration(to: .now) >= longestWait
-                let answer =
-                    isLate
-                    ? .failure(Self.overload)
-                    : Self.answer(
-                        state.backoff.begin(name: waiter.name, from: waiter.address, now: now, hasWaited: true))
-                if let answer { answered.append((waiter, answer)) } else { still.append(waiter) }
-            }
-            state.waiters = still
-            return answered
-        }
-        for (waiter, answer) in answered { waiter.continuation.resume(with: answer) }
+        queue.update { $0.backoff.forget(now: now) }
     }
-
-    /// Nil: it has to wait for those under way.
-    private static func answer(_ verdict: LoginBackoff.Verdict) -> Result<LoginBackoff.Attempt, any Error>? {
-        switch verdict {
-        case .proceed(let pass): .success(pass)
-        case .queue: nil
-        case .wait(let seconds):
-            .failure(
-                PorticoError(.loginThrottled, "Too many failed sign-ins. Try again later.", retryAfter: seconds))
-        }
-    }
-
-    private static let overload = PorticoError(.overloaded, "Too many sign-ins at once.", retryAfter: 5)
 }

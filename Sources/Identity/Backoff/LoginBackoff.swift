@@ -47,13 +47,16 @@ public struct LoginBackoff: Sendable {
         case unknown
     }
 
-    private let limits: Limits
+    private var limits: Limits
     private var counters: [Key: Counter] = [:]
     private var known = RecentSignInAddresses()
 
     package init(_ limits: Limits) {
         self.limits = limits
     }
+
+    /// Waits that failed attempts have caused already stay as they are.
+    mutating func use(_ limits: Limits) { self.limits = limits }
 
     /// How many accounts, addresses and pairs there are to remember.
     package var remembered: Int { counters.count }

@@ -1,4 +1,5 @@
 import AdapterKit
+import Synchronization
 
 /// Lifetimes and limits of everything that identity does. The defaults are those of the configuration file.
 public struct IdentityConfiguration: Sendable, Equatable {
@@ -69,6 +70,32 @@ public struct IdentityConfiguration: Sendable, Equatable {
         public var longestWait = Duration.seconds(5)
 
         public init() {}
+    }
+}
+
+/// The configuration that is used now; another one takes its place while identity works.
+final class CurrentIdentityConfiguration: Sendable {
+    private struct State {
+        var value: IdentityConfiguration
+        var longestAccessLifetime: Duration
+    }
+
+    private let state: Mutex<State>
+
+    init(_ configuration: IdentityConfiguration) {
+        state = Mutex(State(value: configuration, longestAccessLifetime: configuration.tokens.accessLifetime))
+    }
+
+    var value: IdentityConfiguration { state.withLock { $0.value } }
+
+    /// The longest that an access token may live which was issued since the start.
+    var longestAccessLifetime: Duration { state.withLock { $0.longestAccessLifetime } }
+
+    func replace(with other: IdentityConfiguration) {
+        state.withLock { state in
+            state.value = other
+            state.longestAccessLifetime = max(state.longestAccessLifetime, other.tokens.accessLifetime)
+        }
     }
 }
 

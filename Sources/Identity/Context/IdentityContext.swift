@@ -2,7 +2,7 @@ import AdapterKit
 
 /// What the parts of identity share.
 struct IdentityContext: Sendable {
-    let configuration: IdentityConfiguration
+    private let current: CurrentIdentityConfiguration
     let records: IdentityRecords
     let accounts: AccountDirectory
     let writes: AuditedWrites
@@ -19,7 +19,7 @@ struct IdentityContext: Sendable {
         _ configuration: IdentityConfiguration, records: IdentityRecords, clock: any WallClock,
         randomness: any Randomness, log: Log
     ) {
-        self.configuration = configuration
+        current = CurrentIdentityConfiguration(configuration)
         self.records = records
         accounts = AccountDirectory(records: records)
         writes = AuditedWrites(records, clock: clock, waiting: configuration.waitingChanges)
@@ -30,6 +30,19 @@ struct IdentityContext: Sendable {
         self.clock = clock
         self.randomness = randomness
         self.log = log
+    }
+
+    /// Of now. What belongs together is read once.
+    var configuration: IdentityConfiguration { current.value }
+
+    /// The longest that an access token may live which was issued since the start.
+    var longestAccessLifetime: Duration { current.longestAccessLifetime }
+
+    func use(_ configuration: IdentityConfiguration) {
+        current.replace(with: configuration)
+        refusals.use(perHour: configuration.auditedRefusalsPerHour)
+        cache.use(idle: configuration.sessions.idle)
+        hasher.use(longestWait: configuration.passwords.longestWait)
     }
 
     /// The one answer to every wrong name, password, token or state of an account.

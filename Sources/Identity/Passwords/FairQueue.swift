@@ -1,5 +1,6 @@
 import AdapterKit
-import Synchronization
+import Admission
+import DequeModule
 
 /// Whose password is to be checked: by where the request came from and by the name that was typed.
 package struct PasswordShare: Sendable, Hashable {
@@ -16,12 +17,12 @@ package struct PasswordShare: Sendable, Hashable {
 
 /// Which password work runs next, in fair shares by address and by name.
 ///
-/// A state machine without effects; ``FairScheduler`` executes it. Next is the request whose address and name were both
+/// A policy; ``FairScheduler`` executes it. Next is the request whose address and name were both
 /// served longest ago, then the one that came first: who floods waits for himself, and a newcomer for one request of each
 /// other share, and a third more. Every fourth turn is the one's who has waited longest, whatever his shares, so no
-/// request starves. Where the expected wait is too long the request is refused at once; where the queue is full, the
-/// latest request of the largest share is.
-package struct FairQueue: Sendable {
+/// request starves. Where the expected wait is too long the request is refused at once, and where it was too long when that
+/// time is over; where the queue is full, the latest request of the largest share is.
+package struct FairQueue: AdmissionPolicy {
     package struct Limits: Sendable {
         /// How many run at once.
         package var slots: Int
@@ -35,21 +36,14 @@ package struct FairQueue: Sendable {
         }
     }
 
-    package enum Action: Sendable, Equatable {
-        case run(UInt64)
-        /// Try again after so many seconds.
-        case refuse(UInt64, retryAfter: Int)
-    }
-
     private enum Key: Hashable {
         case address(ClientAddress)
         case name(String)
     }
 
-    private struct Request {
-        let id: UInt64
+    private struct Waiting {
+        let ticket: AdmissionTicket
         let share: PasswordShare
-        let since: Duration
         /// How many had been served when it came.
         let served: Int
     }
@@ -59,9 +53,11 @@ package struct FairQueue: Sendable {
     /// Seconds that one takes, before the first was measured.
     private static let assumed = 0.1
 
-    package let limits: Limits
-    private var waiting: [Request] = []
-    private var running: [UInt64: Duration] = [:]
+    package private(set) var limits: Limits
+    private var waiting: Deque<Waiting> = []
+    /// Those that are refused, and after how many seconds they may try again.
+    private var refused: Deque<(ticket: AdmissionTicket, seconds: Double)> = []
+    private var running: [AdmissionTicket: Instant] = [:]
     private var served = 0
     private var lastServed: [Key: Int] = [:]
     /// Seconds that one takes, lately.
@@ -71,66 +67,59 @@ package struct FairQueue: Sendable {
         self.limits = limits
     }
 
-    package var waitingCount: Int { waiting.count }
-    package var runningCount: Int { running.count }
-    /// How many shares are remembered.
-    package var rememberedCount: Int { lastServed.count }
+    /// For those who come from now on.
+    mutating func use(longestWait: Duration) { limits.longestWait = longestWait }
 
-    /// `now` is any time that only goes forward.
-    package mutating func arrive(_ id: UInt64, _ share: PasswordShare, now: Duration) -> [Action] {
-        let late = removeLate(now)
-        let request = Request(id: id, share: share, since: now, served: served)
-        if running.count < limits.slots, waiting.isEmpty { return late + [start(request, now: now)] }
-        let wait = expectedWait(of: request)
-        guard wait <= limits.longestWait.inSeconds else { return late + [refusal(of: id, after: wait)] }
-        guard waiting.count >= limits.waiting else {
+    package var counts: AdmissionCounts {
+        AdmissionCounts(running: running.count, waiting: waiting.count + refused.count)
+    }
+
+    package mutating func arrive(
+        _ share: PasswordShare, as ticket: AdmissionTicket, at now: Instant
+    ) -> AdmissionEntry<Void, PorticoError> {
+        let request = Waiting(ticket: ticket, share: share, served: served)
+        if running.count < limits.slots, waiting.isEmpty {
             waiting.append(request)
-            return late
+            return .undecided
         }
-        guard let displaced = latestOfLargestShare(beside: share) else { return late + [refusal(of: id, after: wait)] }
-        let gone = waiting.remove(at: displaced)
+        let wait = expectedWait(of: request)
+        guard wait <= limits.longestWait.inSeconds else { return .refused(Self.refusal(wait)) }
+        if waiting.count >= limits.waiting {
+            guard let displaced = latestOfLargestShare(beside: share) else { return .refused(Self.refusal(wait)) }
+            refused.append((waiting.remove(at: displaced).ticket, wait))
+        }
         waiting.append(request)
-        return late + [refusal(of: gone.id, after: wait)]
+        return .undecided
     }
 
-    /// A request that is not wanted any more; false where it does not wait.
-    package mutating func leave(_ id: UInt64) -> Bool {
-        guard let place = waiting.firstIndex(where: { $0.id == id }) else { return false }
-        waiting.remove(at: place)
-        return true
+    package mutating func abandon(_ ticket: AdmissionTicket) {
+        waiting.removeAll { $0.ticket == ticket }
+        refused.removeAll { $0.ticket == ticket }
     }
 
-    /// One that ran has ended.
-    package mutating func finish(_ id: UInt64, now: Duration) -> [Action] {
-        if let began = running.removeValue(forKey: id) {
+    package mutating func leave(_ share: PasswordShare, as ticket: AdmissionTicket, _ end: Void, at now: Instant) {
+        if let began = running.removeValue(forKey: ticket) {
             mean = max(0.001, 0.8 * mean + 0.2 * (now - began).inSeconds)
         }
-        var actions = removeLate(now)
-        while running.count < limits.slots, !waiting.isEmpty {
-            var order = order(of: waiting)
-            actions.append(start(waiting.remove(at: order.takeNext()), now: now))
-        }
-        return actions
     }
 
-    private mutating func start(_ request: Request, now: Duration) -> Action {
-        running[request.id] = now
+    package mutating func next(at now: Instant) -> AdmissionDecision<Void, PorticoError>? {
+        if let (ticket, seconds) = refused.popFirst() { return .refuse(ticket, Self.refusal(seconds)) }
+        guard running.count < limits.slots, !waiting.isEmpty else { return nil }
+        var order = order(of: waiting)
+        let request = waiting.remove(at: order.takeNext())
+        running[request.ticket] = now
         served += 1
         lastServed[.address(request.share.address)] = served
         lastServed[.name(request.share.name)] = served
         if lastServed.count > 4 * Self.memory { lastServed = lastServed.filter { $0.value > served - Self.memory } }
-        return .run(request.id)
+        return .admit(request.ticket, ())
     }
 
-    private mutating func removeLate(_ now: Duration) -> [Action] {
-        guard waiting.contains(where: { now - $0.since >= limits.longestWait }) else { return [] }
-        let late = waiting.filter { now - $0.since >= limits.longestWait }
-        waiting.removeAll { now - $0.since >= limits.longestWait }
-        return late.map { refusal(of: $0.id, after: Double(waiting.count) * mean / Double(max(1, limits.slots))) }
-    }
-
-    private func refusal(of id: UInt64, after seconds: Double) -> Action {
-        .refuse(id, retryAfter: Int(min(max(seconds, 1), 60).rounded(.up)))
+    /// Try again after so many seconds, between one and sixty.
+    fileprivate static func refusal(_ seconds: Double) -> PorticoError {
+        PorticoError(
+            .overloaded, "Too many sign-ins at once.", retryAfter: Int(min(max(seconds, 1), 60).rounded(.up)))
     }
 
     /// Nil where the newcomer's own share is among the largest.
@@ -150,15 +139,15 @@ package struct FairQueue: Sendable {
 
 extension FairQueue {
     /// Seconds until it would run, by serving those who wait in their order.
-    private func expectedWait(of request: Request) -> Double {
-        var order = order(of: waiting + [request])
+    private func expectedWait(of request: Waiting) -> Double {
+        var order = order(of: waiting + CollectionOfOne(request))
         let each = mean / Double(max(1, limits.slots))
         var ahead = 1
         while order.takeNext() != waiting.count, Double(ahead) * each <= limits.longestWait.inSeconds { ahead += 1 }
         return Double(ahead) * each
     }
 
-    private func order(of requests: [Request]) -> Order {
+    private func order(of requests: some Sequence<Waiting>) -> Order {
         var indexes: [Key: Int] = [:]
         var order = Order(served: served)
         func index(_ key: Key) -> Int {
@@ -217,65 +206,23 @@ extension FairQueue {
 }
 
 /// Lets password work run in the order of ``FairQueue``.
-package final class FairScheduler: Sendable {
-    private struct State {
-        var queue: FairQueue
-        var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-        var lastID: UInt64 = 0
-    }
+package struct FairScheduler: Sendable {
+    /// Seconds after which a request may be tried again that has waited for too long.
+    private static let pause = 5.0
 
-    private let state: Mutex<State>
-    private let start = ContinuousClock.now
+    private let queue: AdmissionQueue<FairQueue>
 
     package init(_ limits: FairQueue.Limits) {
-        state = Mutex(State(queue: FairQueue(limits)))
+        queue = AdmissionQueue(FairQueue(limits), late: FairQueue.refusal(Self.pause))
     }
 
-    package var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
+    package var waitingCount: Int { queue.counts.waiting }
+
+    func use(longestWait: Duration) { queue.update { $0.use(longestWait: longestWait) } }
 
     /// Throws `server.overloaded` with the seconds to wait where the turn would come too late. A caller that is cancelled
     /// while it waits leaves the queue.
     package func run<Result>(for share: PasswordShare, _ body: () async throws -> Result) async throws -> Result {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiter in
-                perform { state, now in
-                    state.waiters[id] = waiter
-                    return state.queue.arrive(id, share, now: now)
-                }
-                if Task.isCancelled { cancel(id) }
-            }
-        } onCancel: {
-            cancel(id)
-        }
-        defer { perform { state, now in state.queue.finish(id, now: now) } }
-        try Task.checkCancellation()
-        return try await body()
-    }
-
-    private func cancel(_ id: UInt64) {
-        state.withLock { $0.queue.leave(id) ? $0.waiters.removeValue(forKey: id) : nil }?
-            .resume(throwing: CancellationError())
-    }
-
-    /// Those who waited are woken after the lock is gone.
-    private func perform(_ step: (inout State, Duration) -> [FairQueue.Action]) {
-        let now = start.duration(to: .now)
-        let woken = state.withLock { state in
-            step(&state, now).compactMap { action -> (CheckedContinuation<Void, any Error>, PorticoError?)? in
-                switch action {
-                case .run(let id): return state.waiters.removeValue(forKey: id).map { ($0, nil) }
-                case .refuse(let id, let seconds):
-                    let error = PorticoError(.overloaded, "Too many sign-ins at once.", retryAfter: seconds)
-                    return state.waiters.removeValue(forKey: id).map { ($0, error) }
-                }
-            }
-        }
-        for (waiter, error) in woken {
-            if let error { waiter.resume(throwing: error) } else { waiter.resume() }
-        }
+        try await queue.run(share, until: .now + queue.update { $0.limits.longestWait }, body)
     }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import DequeModule
 import Foundation
 import Synchronization
 
@@ -22,6 +23,8 @@ struct PasswordHasher: Sendable {
             parameters: configuration.scrypt, salt: randomness.bytes(PasswordHash.saltLength),
             hash: randomness.bytes(PasswordHash.hashLength))
     }
+
+    func use(longestWait: Duration) { queues.use(longestWait: longestWait) }
 
     func hash(_ password: Secret, for share: PasswordShare) async throws -> PasswordHash {
         let salt = randomness.bytes(PasswordHash.saltLength)
@@ -57,10 +60,14 @@ package struct PasswordQueues: Sendable {
         func queue(_ priority: PasswordPriority) -> Queue {
             Queue(
                 turns: FairScheduler(limits),
-                threads: HashingThreadPool(threads: limits.slots, limit: limits.waiting, priority: priority))
+                threads: HashingThreadPool(threads: limits.slots, priority: priority))
         }
         normal = queue(.normal)
         low = queue(.low)
+    }
+
+    func use(longestWait: Duration) {
+        for queue in [normal, low] { queue.turns.use(longestWait: longestWait) }
     }
 
     /// Throws `server.overloaded` where the turn would come too late.
@@ -74,13 +81,13 @@ package struct PasswordQueues: Sendable {
 
 /// A few threads for hashes: off the event loops and off Swift's own pool, whose threads must not block.
 ///
-/// At most `threads` hashes hold memory at once. The queue is bounded; one more is refused with `server.overloaded`. A
-/// caller that is cancelled while it waits leaves the queue. The threads end when this object goes.
+/// At most `threads` hashes hold memory at once. Who uses it has a turn of ``FairScheduler``, so that no more come than there are threads.
+/// The threads end when this object goes.
 package final class HashingThreadPool: Sendable {
     private let core: Core
 
-    package init(threads: Int, limit: Int, priority: PasswordPriority = .normal) {
-        core = Core(limit: limit, threads: threads, priority: priority)
+    package init(threads: Int, priority: PasswordPriority = .normal) {
+        core = Core(threads: threads, priority: priority)
         for _ in 0..<threads {
             Thread.detachNewThread { [core] in core.work() }
         }
@@ -88,66 +95,42 @@ package final class HashingThreadPool: Sendable {
 
     deinit { core.stop() }
 
-    /// How many wait for a thread.
-    package var waiting: Int { core.queue.withLock { $0.count } }
-
     package func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-        let number = core.queue.withLock { $0.nextNumber() }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Result, any Error>) in
-                core.submit(
-                    HashingQueue.Job(
-                        number: number, run: { waiter.resume(with: Swift.Result { try work() }) },
-                        abandon: { waiter.resume(throwing: $0) }))
-                if Task.isCancelled { core.cancel(number) }
-            }
-        } onCancel: {
-            core.cancel(number)
+        try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Result, any Error>) in
+            core.submit { waiter.resume(with: Swift.Result { try work() }) }
         }
     }
 }
 
 /// Shared with the threads, so that they don't keep the owner alive.
 private final class Core: Sendable {
-    let queue: Mutex<HashingQueue>
+    private let jobs = Mutex((waiting: Deque<@Sendable () -> Void>(), isStopped: false))
     private let threads: Int
     private let priority: PasswordPriority
     private let wake = DispatchSemaphore(value: 0)
 
-    init(limit: Int, threads: Int, priority: PasswordPriority) {
-        queue = Mutex(HashingQueue(limit: limit))
+    init(threads: Int, priority: PasswordPriority) {
         self.priority = priority
         self.threads = threads
     }
 
-    func submit(_ job: HashingQueue.Job) {
-        let refusal = queue.withLock { queue -> PorticoError? in
-            if queue.isStopped { return PorticoError(.stopping, "The server is stopping.") }
-            if queue.isFull { return PorticoError(.overloaded, "Too many sign-ins at once.", retryAfter: 5) }
-            queue.append(job)
-            return nil
-        }
-        if let refusal { job.abandon(refusal) } else { wake.signal() }
-    }
-
-    func cancel(_ number: UInt64) {
-        queue.withLock { $0.remove(number) }?.abandon(CancellationError())
+    func submit(_ job: @escaping @Sendable () -> Void) {
+        jobs.withLock { $0.waiting.append(job) }
+        wake.signal()
     }
 
     func work() {
         if priority == .low { Self.lowerPriority() }
         while true {
             wake.wait()
-            let (job, isStopped) = queue.withLock { ($0.takeFirst(), $0.isStopped) }
-            // A cancelled job leaves its signal behind: there may be nothing to do.
-            if let job { job.run() } else if isStopped { return }
+            let (job, isStopped) = jobs.withLock { ($0.waiting.popFirst(), $0.isStopped) }
+            if let job { job() } else if isStopped { return }
         }
     }
 
+    /// Who waits for a job holds the pool, so none waits.
     func stop() {
-        for job in queue.withLock({ $0.stop() }) {
-            job.abandon(PorticoError(.stopping, "The server is stopping."))
-        }
+        jobs.withLock { $0.isStopped = true }
         for _ in 0..<threads { wake.signal() }
     }
 
@@ -156,52 +139,5 @@ private final class Core: Sendable {
         #if os(Linux)
             _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
         #endif
-    }
-}
-
-/// Which hashes wait, in the order in which they came. Synchronous; ``HashingThreadPool`` executes it.
-struct HashingQueue: Sendable {
-    struct Job: Sendable {
-        let number: UInt64
-        let run: @Sendable () -> Void
-        let abandon: @Sendable (any Error) -> Void
-    }
-
-    let limit: Int
-    private(set) var isStopped = false
-    private var waiting: [Job] = []
-    private var lastNumber: UInt64 = 0
-
-    init(limit: Int) {
-        self.limit = limit
-    }
-
-    var count: Int { waiting.count }
-    var isFull: Bool { waiting.count >= limit }
-
-    mutating func nextNumber() -> UInt64 {
-        lastNumber += 1
-        return lastNumber
-    }
-
-    /// The limit keeps the array short, so its front may be taken off.
-    mutating func append(_ job: Job) {
-        waiting.append(job)
-    }
-
-    mutating func takeFirst() -> Job? {
-        waiting.isEmpty ? nil : waiting.removeFirst()
-    }
-
-    /// Nil where it runs already, or has.
-    mutating func remove(_ number: UInt64) -> Job? {
-        waiting.firstIndex { $0.number == number }.map { waiting.remove(at: $0) }
-    }
-
-    /// Gives back what still waits.
-    mutating func stop() -> [Job] {
-        isStopped = true
-        defer { waiting = [] }
-        return waiting
     }
 }

@@ -23,6 +23,8 @@ package struct PortalProvider: SignInProvider {
                 slots: settings.signInsAtOnce, waiting: passwords.waitingHashes, longestWait: passwords.longestWait))
     }
 
+    func use(longestWait: Duration) { turns.use(longestWait: longestWait) }
+
     /// A name that could be no account's is not sent: what one system trims or folds another does not.
     package func verify(_ evidence: SignInEvidence) async throws -> SignInVerdict {
         guard case .password(let username, let password, let address, _) = evidence, let name = AccountName(username),

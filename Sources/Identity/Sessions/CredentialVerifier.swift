@@ -4,7 +4,6 @@ import AdapterKit
 struct CredentialVerifier: Sendable {
     let context: IdentityContext
     let sessions: SessionDirectory
-    let tokens: AccessTokens
     let keys: SigningKeys
     let proof: PasswordProof
     let providers: CurrentProviders
@@ -116,7 +115,7 @@ struct CredentialVerifier: Sendable {
 
     private func claims(_ token: Secret, now: WireDate) async -> AccessTokenClaims? {
         do {
-            return try await tokens.verify(token, keys: keys.current, now: now)
+            return try await context.tokens.verify(token, keys: keys.current, now: now)
         } catch {
             context.log(.debug, "access token refused", ["reason": .text(error.rawValue)])
             return nil

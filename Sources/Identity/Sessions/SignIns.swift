@@ -22,7 +22,6 @@ public struct TokenPair: Sendable {
 struct SignIns: Sendable {
     let context: IdentityContext
     let sessions: SessionDirectory
-    let tokens: AccessTokens
     let keys: SigningKeys
 
     /// The secrets of a session that begins.
@@ -43,8 +42,9 @@ struct SignIns: Sendable {
     func begin(_ proven: PasswordProof.Proven, from address: ClientAddress, replacing old: SessionCookie?) async throws
         -> SignIn
     {
-        let secrets = Secrets(context.randomness)
-        let session = session(proven, secrets, from: address)
+        let (secrets, configuration) = (Secrets(context.randomness), context.configuration)
+        let tokens = AccessTokens(settings: configuration.tokens, randomness: context.randomness)
+        let session = session(proven, secrets, from: address, configuration)
         let (account, ended) = try await context.writes.write(author: proven.account.id.text) {
             try await plan(session, proven, replacing: old)
         }
@@ -57,16 +57,19 @@ struct SignIns: Sendable {
             cookie: secrets.cookie.value, cookieExpires: session.expires,
             tokens: TokenPair(
                 accessToken: accessToken, refreshToken: secrets.refresh.value,
-                expiresIn: Int(context.configuration.tokens.accessLifetime.inSeconds)))
+                expiresIn: Int(configuration.tokens.accessLifetime.inSeconds)))
     }
 
-    private func session(_ proven: PasswordProof.Proven, _ secrets: Secrets, from address: ClientAddress) -> Session {
+    private func session(
+        _ proven: PasswordProof.Proven, _ secrets: Secrets, from address: ClientAddress,
+        _ configuration: IdentityConfiguration
+    ) -> Session {
         let now = context.clock.now()
         return Session(
             id: secrets.cookie.id, account: proven.account.id, created: now, lastUsed: now,
             address: address.description, provider: proven.provider,
-            expires: now + context.configuration.sessions.lifetime,
-            refreshExpires: now + context.configuration.tokens.refreshLifetime,
+            expires: now + configuration.sessions.lifetime,
+            refreshExpires: now + configuration.tokens.refreshLifetime,
             cookie: SecretDigest(of: secrets.cookie.secret), family: SecretDigest(of: secrets.refresh.family),
             refresh: SecretDigest(of: secrets.refresh.secret), revision: Revision(0))
     }
@@ -108,7 +111,6 @@ struct TokenRefresh: Sendable {
 
     let context: IdentityContext
     let sessions: SessionDirectory
-    let tokens: AccessTokens
     let keys: SigningKeys
 
     /// Throws `auth.invalid`, whatever is wrong with the token.
@@ -136,7 +138,8 @@ struct TokenRefresh: Sendable {
     /// Nil where the record has changed since it was read.
     private func rotate(_ session: Session, of account: Account, _ old: RefreshToken) async throws -> TokenPair? {
         let now = context.clock.now()
-        let settings = context.configuration.tokens
+        let tokens = context.tokens
+        let settings = tokens.settings
         let next = RefreshToken(id: old.id, family: old.family, secret: .random(context.randomness))
         let expires = min(now + settings.refreshLifetime, session.created + settings.familyLifetime)
         let change = SessionRecord.rotation(session, to: SecretDigest(of: next.secret), until: expires, at: now)

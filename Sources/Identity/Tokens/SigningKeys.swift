@@ -27,7 +27,7 @@ final class SigningKeys: Sendable {
     func rotate(by actor: Principal, trustingOld: Bool = true) async throws {
         let now = context.clock.now()
         let key = SigningKey.make(context.randomness, at: now)
-        let overlap = context.configuration.tokens.accessLifetime + .seconds(AccessTokenInspector.clockSkew)
+        let overlap = context.longestAccessLifetime + .seconds(AccessTokenInspector.clockSkew)
         try await context.writes.write(author: actor.name) { [context] in
             let changes = try await Self.keys(context.records).compactMap { old in
                 Self.retirement(old, now: now, overlap: trustingOld ? overlap : nil)

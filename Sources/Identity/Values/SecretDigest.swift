@@ -4,7 +4,7 @@ import Foundation
 
 /// What is kept of a random secret: its SHA-256 digest. A secret of 256 random bits needs no slow hash, because
 /// trying them all is infeasible.
-struct SecretDigest: Sendable, Equatable {
+struct SecretDigest: Sendable, Hashable {
     let bytes: [UInt8]
 
     init(of secret: Secret) {

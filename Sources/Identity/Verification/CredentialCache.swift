@@ -65,6 +65,10 @@ final class CredentialCache: Sendable {
         state.withLock { $0.forgetAll() }
     }
 
+    func use(idle: Duration) {
+        state.withLock { $0.use(idle: idle) }
+    }
+
     func takeUsedSessions() -> [SessionID: WireDate] {
         state.withLock { $0.takeUsed() }
     }
@@ -100,7 +104,7 @@ package struct VerifiedCredentials: Sendable {
 
     let capacity: Int
     /// Applies to session cookies only.
-    let idle: Duration
+    private(set) var idle: Duration
     private var entries: [CredentialKey: Entry] = [:]
     private var keysOfAccount: [AccountID: Set<CredentialKey>] = [:]
     private var generation: UInt64 = 0
@@ -151,6 +155,9 @@ package struct VerifiedCredentials: Sendable {
         entries = [:]
         keysOfAccount = [:]
     }
+
+    /// Holds for what is remembered already, too.
+    mutating func use(idle: Duration) { self.idle = idle }
 
     mutating func takeUsed() -> [SessionID: WireDate] {
         defer { used = [:] }

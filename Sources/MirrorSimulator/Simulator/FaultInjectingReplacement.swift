@@ -41,6 +41,10 @@ final class FaultInjectingReplacement: RecordReplacement {
 
     func difference() async throws -> ReplacementDifference { try await inner.difference() }
 
+    func sample(_ limit: Int, _ options: ReplacementOptions) async throws -> ReplacementSample {
+        try await inner.sample(limit, options)
+    }
+
     func apply(_ options: ReplacementOptions) async throws -> ReplacementResult {
         var options = options
         options.transactionLimit = MirrorSimulation.transactionLimit

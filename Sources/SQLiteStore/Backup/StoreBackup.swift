@@ -36,7 +36,7 @@ struct StoreBackup {
         try FileManager.default.createDirectory(
             at: unfinished, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let path = unfinished.appending(path: BackupFolder.storeName).path
-        let expected = try copyFile(from: source, to: path)
+        let expected = try Self.copyFile(from: source, to: path)
         let found = try BackupSummary.checking(path)
         guard found == expected else {
             throw PorticoError(
@@ -51,7 +51,7 @@ struct StoreBackup {
     }
 
     /// What the store was when it was copied: both are read within one transaction.
-    private func copyFile(from source: DatabaseQueue, to path: String) throws -> BackupSummary {
+    static func copyFile(from source: DatabaseQueue, to path: String) throws -> BackupSummary {
         _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         let target = try DatabaseQueue(path: path)
         defer { try? target.close() }
@@ -112,8 +112,8 @@ extension BackupSummary {
 }
 
 /// Work that takes long and waits for the disk: on a thread of its own, so that no thread that serves others is held.
-enum DedicatedThread {
-    static func run<Result: Sendable>(
+package enum DedicatedThread {
+    package static func run<Result: Sendable>(
         label: String, _ work: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         try await withCheckedThrowingContinuation { answer in

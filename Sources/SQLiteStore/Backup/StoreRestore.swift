@@ -25,6 +25,27 @@ public struct StoreRestore: Sendable {
     public func prepare(
         from backup: BackupFolder, ids: any RecordIDSource = RandomRecordIDs(), accepting: () throws -> Void = {}
     ) throws -> BackupSummary {
+        try prepare(ids, accepting) { copy in
+            guard try backup.copy(BackupFolder.storeName, to: copy) else {
+                throw PorticoError(
+                    .storeUnavailable, "The backup's store is damaged: its digest is not the listed one.")
+            }
+        }
+    }
+
+    /// The same with a copy of the store that no process has open, and that is moved: it lies on the store's file system.
+    public func prepare(
+        moving file: String, ids: any RecordIDSource = RandomRecordIDs(), accepting: () throws -> Void = {}
+    ) throws -> BackupSummary {
+        try prepare(ids, accepting) { copy in
+            try Self.makeSingleFile(file)
+            try DurableFiles.move(file, to: copy)
+        }
+    }
+
+    private func prepare(
+        _ ids: any RecordIDSource, _ accepting: () throws -> Void, _ copying: (String) throws -> Void
+    ) throws -> BackupSummary {
         let copy = path + ".restoring"
         // What an earlier restore left, its journal too: it would be taken for the copy's.
         func removeCopy() throws {
@@ -32,10 +53,7 @@ public struct StoreRestore: Sendable {
         }
         do {
             try removeCopy()
-            guard try backup.copy(BackupFolder.storeName, to: copy) else {
-                throw PorticoError(
-                    .storeUnavailable, "The backup's store is damaged: its digest is not the listed one.")
-            }
+            try copying(copy)
             let summary = try BackupSummary.checking(copy)
             try changeEpoch(of: copy, to: ids.next().text)
             try DurableFiles.flush(copy)
@@ -46,6 +64,13 @@ public struct StoreRestore: Sendable {
             try? removeCopy()
             throw PorticoError.ofFiles(error, "The backup cannot be copied beside the store.")
         }
+    }
+
+    /// A copy with pages of the store itself is one of the log-ahead mode, which wants two files beside it.
+    static func makeSingleFile(_ copy: String) throws {
+        let connection = try DatabaseQueue(path: copy)
+        defer { try? connection.close() }
+        try connection.writeWithoutTransaction { try $0.run("PRAGMA journal_mode = DELETE") }
     }
 
     /// Whether a backup waits for the store to be opened next.

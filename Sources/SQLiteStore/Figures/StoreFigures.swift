@@ -1,3 +1,4 @@
+import Admission
 import Foundation
 import Synchronization
 import Telemetry
@@ -19,8 +20,8 @@ public struct StoreFigures: Sendable {
     public var quickReads: UInt64
     public var longReads: UInt64
     /// Reads that have a connection of their pool, and those that wait for one.
-    public var longPool: (running: Int, waiting: Int)
-    public var streamPool: (running: Int, waiting: Int)
+    public var longPool: AdmissionCounts
+    public var streamPool: AdmissionCounts
     /// Sizes in bytes; 0 where the file is not there.
     public var databaseBytes: Int64
     public var logBytes: Int64
@@ -58,7 +59,7 @@ final class StoreCounters: Sendable {
 
     /// With what others know: the queue, the pools and the files.
     func figures(
-        queued: Int, longPool: (running: Int, waiting: Int), streamPool: (running: Int, waiting: Int), path: String
+        queued: Int, longPool: AdmissionCounts, streamPool: AdmissionCounts, path: String
     ) -> StoreFigures {
         let sizes = sizes.distribution
         return StoreFigures(

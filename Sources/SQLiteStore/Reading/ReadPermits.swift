@@ -1,142 +1,86 @@
 import AdapterKit
+import Admission
+import DequeModule
 import GRDB
 import Synchronization
 
 /// A connection for as long as one read has it.
 struct ReadPermit: Sendable {
     let connection: DatabaseQueue
-    fileprivate let number: UInt64
+    fileprivate let place: AdmissionPlace<ReadShares>
     fileprivate let since: ContinuousClock.Instant
 }
 
-/// Carries ``ReadShares`` out: connections, opened when they are first needed, and continuations that wait for them.
+/// Connections for reads in their turns (``ReadShares``), opened when they are first needed.
 final class ReadPermits: Sendable {
-    private typealias Waiter = CheckedContinuation<Void, any Error>
-
-    private struct State {
-        var shares: ReadShares
-        var free: [DatabaseQueue] = []
-        var waiters: [UInt64: Waiter] = [:]
-        /// Settled before they had begun to wait.
-        var early: [UInt64: Result<Void, any Error>] = [:]
-        var isClosed = false
-    }
-
     static let turnIsOver = PorticoError(
         .overloaded, "The search took its time while others waited.", retryAfter: 1)
-    private static let full = PorticoError(.overloaded, "Too many long searches are waiting.", retryAfter: 1)
 
     /// How long a read may go on while a caller waits who has none.
     private let turn: Duration
     private let open: @Sendable () throws -> DatabaseQueue
-    private let state: Mutex<State>
+    private let queue: AdmissionQueue<ReadShares>
+    /// Nil: closed.
+    private let free = Mutex<[DatabaseQueue]?>([])
 
     init(_ limits: ReadShares.Limits, turn: Duration, open: @escaping @Sendable () throws -> DatabaseQueue) {
         self.turn = turn
         self.open = open
-        state = Mutex(State(shares: ReadShares(limits)))
+        queue = AdmissionQueue(ReadShares(limits))
     }
 
     /// Throws `server.overloaded` where too many wait, and `CancellationError` where the task is cancelled.
     func take(for caller: CallerIdentity) async throws -> ReadPermit {
-        let number = try await enter(caller)
+        let place = try await queue.acquire(caller).place
         do {
             try Task.checkCancellation()
-            let free = try state.withLock { state in
-                if state.isClosed { throw PorticoError.closed }
-                return state.free.popLast()
+            let known = try free.withLock { free in
+                if free == nil { throw PorticoError.closed }
+                return free?.popLast()
             }
-            return ReadPermit(connection: try free ?? open(), number: number, since: .now)
+            return ReadPermit(connection: try known ?? open(), place: place, since: .now)
         } catch {
-            leave(number)
+            queue.leave(place)
             throw error is CancellationError ? error : PorticoError.wrapping(error)
         }
     }
 
     /// The connection first: who gets the place finds it.
-    func leave(_ place: ReadPermit) {
-        let isClosed = state.withLock { state in
-            if !state.isClosed { state.free.append(place.connection) }
-            return state.isClosed
+    func leave(_ permit: ReadPermit) {
+        let isClosed = free.withLock { free in
+            free?.append(permit.connection)
+            return free == nil
         }
-        if isClosed { try? place.connection.close() }
-        leave(place.number)
+        if isClosed { try? permit.connection.close() }
+        queue.leave(permit.place)
     }
 
-    /// Whether the read is to end so that another caller gets its place. Cheap where no caller waits.
-    func isTurnOver(of place: ReadPermit) -> Bool {
-        guard ContinuousClock.now - place.since >= turn else { return false }
-        return state.withLock { !$0.shares.isQueueEmpty && $0.shares.endsTurn(of: place.number) }
+    /// Whether the read is to end so that another caller gets its place. Cheap where its turn is not over.
+    func isTurnOver(of permit: ReadPermit) -> Bool {
+        guard ContinuousClock.now - permit.since >= turn else { return false }
+        return queue.update { $0.endsTurn(of: permit.place.ticket) }
     }
 
     /// Reads that have a place and that wait for one.
-    var counts: (running: Int, waiting: Int) { state.withLock { $0.shares.counts } }
+    var counts: AdmissionCounts { queue.counts }
 
     func close() {
-        let (free, waiters) = state.withLock { state in
-            state.isClosed = true
-            defer { (state.free, state.waiters) = ([], [:]) }
-            return (state.free, state.waiters)
+        let connections = free.withLock { free in
+            defer { free = nil }
+            return free ?? []
         }
-        for connection in free { try? connection.close() }
-        for waiter in waiters.values { waiter.resume(throwing: PorticoError.closed) }
-    }
-
-    private func enter(_ caller: CallerIdentity) async throws -> UInt64 {
-        let admission = try state.withLock { state in
-            if state.isClosed { throw PorticoError.closed }
-            return state.shares.enter(caller)
-        }
-        switch admission {
-        case .refused: throw Self.full
-        case .admitted(let number): return number
-        case .waits(let number, let evicted):
-            if let evicted { settle(evicted, .failure(Self.full)) }
-            try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { wait(number, $0) }
-            } onCancel: {
-                giveUp(number)
-            }
-            return number
-        }
-    }
-
-    private func wait(_ number: UInt64, _ waiter: Waiter) {
-        let early = state.withLock { state -> Result<Void, any Error>? in
-            if let early = state.early.removeValue(forKey: number) { return early }
-            if state.isClosed { return .failure(PorticoError.closed) }
-            state.waiters[number] = waiter
-            return nil
-        }
-        if let early { waiter.resume(with: early) }
-    }
-
-    private func giveUp(_ number: UInt64) {
-        guard state.withLock({ $0.shares.giveUp(number) }) else { return }
-        settle(number, .failure(CancellationError()))
-    }
-
-    private func leave(_ number: UInt64) {
-        for admitted in state.withLock({ $0.shares.leave(number) }) { settle(admitted, .success(())) }
-    }
-
-    private func settle(_ number: UInt64, _ result: Result<Void, any Error>) {
-        let waiter = state.withLock { state -> Waiter? in
-            let waiter = state.waiters.removeValue(forKey: number)
-            if waiter == nil, !state.isClosed { state.early[number] = result }
-            return waiter
-        }
-        waiter?.resume(with: result)
+        for connection in connections { try? connection.close() }
+        queue.close(.closed)
     }
 }
 
-/// Which reads have one of a few places and which wait, in fair shares among callers: a state machine.
+/// Which reads have one of a few places and which wait, in fair shares among callers: a policy.
 ///
 /// A caller has all places but one at most, so that there is one for others. Of those that wait, the caller with the
 /// fewest places is next, then the one that got its last place longest ago, then the one that came first. Where the queue
 /// is full, the caller with the most reads in it gives one up. A read whose turn is over ends where a caller without a
 /// place waits.
-struct ReadShares {
+struct ReadShares: AdmissionPolicy {
     struct Limits {
         let places: Int
         /// Reads that wait, of all callers together.
@@ -149,96 +93,87 @@ struct ReadShares {
         var waitingPerCaller: Int { max(1, waiting / 2) }
     }
 
-    enum Admission: Equatable {
-        case admitted(UInt64)
-        /// `evicting`: another read gives its place in the queue up.
-        case waits(UInt64, evicting: UInt64?)
-        case refused
-    }
-
     private let limits: Limits
-    private var running: [UInt64: CallerIdentity] = [:]
-    private var waiting: [(number: UInt64, caller: CallerIdentity)] = []
+    private var running: [AdmissionTicket: CallerIdentity] = [:]
+    private var waiting: Deque<(ticket: AdmissionTicket, caller: CallerIdentity)> = []
+    /// Gave their place in the queue up to others.
+    private var evicted: Deque<AdmissionTicket> = []
     /// Those whose turn was ended, and which have not left yet.
-    private var ending: Set<UInt64> = []
-    private var lastNumber: UInt64 = 0
+    private var ending: Set<AdmissionTicket> = []
     /// When those that have or want a place got their last one, in admissions.
     private var served: [CallerIdentity: UInt64] = [:]
     private var admissions: UInt64 = 0
+
+    private static let full = PorticoError(.overloaded, "Too many long searches are waiting.", retryAfter: 1)
 
     init(_ limits: Limits) {
         self.limits = limits
     }
 
-    mutating func enter(_ caller: CallerIdentity) -> Admission {
+    var counts: AdmissionCounts { AdmissionCounts(running: running.count, waiting: waiting.count + evicted.count) }
+
+    mutating func arrive(
+        _ caller: CallerIdentity, as ticket: AdmissionTicket, at now: Instant
+    ) -> AdmissionEntry<Void, PorticoError> {
         if running.count < limits.places, places(of: caller) < limits.placesPerCaller {
-            let number = nextNumber()
-            admit(number, caller)
-            return .admitted(number)
+            admit(ticket, caller)
+            return .admitted(())
         }
         let own = waiting.count { $0.caller == caller }
-        guard own < limits.waitingPerCaller else { return .refused }
-        var evicted: UInt64?
-        if waiting.count >= limits.waiting {
-            guard let longest = longestQueue(), longest.count > own + 1,
-                let last = waiting.lastIndex(where: { $0.caller == longest.caller })
-            else { return .refused }
-            evicted = waiting.remove(at: last).number
+        guard own < limits.waitingPerCaller else { return .refused(Self.full) }
+        guard waiting.count >= limits.waiting else {
+            waiting.append((ticket, caller))
+            return .waits
         }
-        let number = nextNumber()
-        waiting.append((number, caller))
-        return .waits(number, evicting: evicted)
+        guard let longest = longestQueue(), longest.count > own + 1,
+            let last = waiting.lastIndex(where: { $0.caller == longest.caller })
+        else { return .refused(Self.full) }
+        evicted.append(waiting.remove(at: last).ticket)
+        waiting.append((ticket, caller))
+        return .undecided
     }
 
-    /// Returns those that have a place now.
-    mutating func leave(_ number: UInt64) -> [UInt64] {
-        guard running[number] != nil else { return [] }
-        running[number] = nil
-        ending.remove(number)
-        var admitted: [UInt64] = []
-        while running.count < limits.places, let next = nextWaiting() {
-            let read = waiting.remove(at: next)
-            admit(read.number, read.caller)
-            admitted.append(read.number)
-        }
+    mutating func leave(_ caller: CallerIdentity, as ticket: AdmissionTicket, _ end: Void, at now: Instant) {
+        running[ticket] = nil
+        ending.remove(ticket)
+        forgetTurns()
+    }
+
+    mutating func next(at now: Instant) -> AdmissionDecision<Void, PorticoError>? {
+        if let ticket = evicted.popFirst() { return .refuse(ticket, Self.full) }
+        guard running.count < limits.places, let next = nextWaiting() else { return nil }
+        let read = waiting.remove(at: next)
+        admit(read.ticket, read.caller)
+        return .admit(read.ticket, ())
+    }
+
+    mutating func abandon(_ ticket: AdmissionTicket) {
+        waiting.removeAll { $0.ticket == ticket }
+        forgetTurns()
+    }
+
+    /// Of callers that have and want no place.
+    private mutating func forgetTurns() {
         let known = Set(running.values).union(waiting.map(\.caller))
         served = served.filter { known.contains($0.key) }
-        return admitted
-    }
-
-    /// Whether it was still waiting; otherwise it has a place and has to leave it.
-    mutating func giveUp(_ number: UInt64) -> Bool {
-        guard let position = waiting.firstIndex(where: { $0.number == number }) else { return false }
-        waiting.remove(at: position)
-        return true
     }
 
     /// Of a read that has had its time: whether it is to end because a caller without a place waits. As many reads end as
     /// there are such callers.
-    mutating func endsTurn(of number: UInt64) -> Bool {
-        guard let caller = running[number] else { return false }
-        if ending.contains(number) { return true }
+    mutating func endsTurn(of ticket: AdmissionTicket) -> Bool {
+        guard !waiting.isEmpty, let caller = running[ticket] else { return false }
+        if ending.contains(ticket) { return true }
         let others = Set(waiting.lazy.map(\.caller)).filter { $0 != caller && places(of: $0) == 0 }
         let staying = running.count { $0.value == caller && !ending.contains($0.key) }
         guard ending.count < others.count, staying > limits.kept else { return false }
-        ending.insert(number)
+        ending.insert(ticket)
         return true
     }
 
-    /// No caller waits: the usual case, to be asked first.
-    var isQueueEmpty: Bool { waiting.isEmpty }
-
-    var counts: (running: Int, waiting: Int) { (running.count, waiting.count) }
-
-    private mutating func admit(_ number: UInt64, _ caller: CallerIdentity) {
-        running[number] = caller
+    private mutating func admit(_ ticket: AdmissionTicket, _ caller: CallerIdentity) {
+        running[ticket] = caller
         admissions += 1
         served[caller] = admissions
-    }
-
-    private mutating func nextNumber() -> UInt64 {
-        lastNumber += 1
-        return lastNumber
     }
 
     private func places(of caller: CallerIdentity) -> Int { running.count { $0.value == caller } }

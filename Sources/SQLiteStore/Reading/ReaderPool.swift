@@ -1,4 +1,5 @@
 import AdapterKit
+import Admission
 import GRDB
 import GRDBSQLite
 import RecordStorage
@@ -62,7 +63,7 @@ final class ReaderPool: Sendable {
     }
 
     /// Long reads that run and that wait.
-    var longPool: (running: Int, waiting: Int) { longQueryPool.counts }
+    var longPool: AdmissionCounts { longQueryPool.counts }
 
     /// To be called around whatever may change the file, by the one connection that writes. What is read after it sees
     /// what was written; and while it lasts no connection holds a state that no caller reads, which would keep the

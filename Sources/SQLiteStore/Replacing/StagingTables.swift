@@ -62,6 +62,15 @@ struct StagingTables: Sendable {
             """, [.integer(start.number)])
     }
 
+    /// The first of them, whole.
+    func missing(since start: Revision, limit: Int) -> SQLFragment {
+        SQLFragment(
+            """
+            \(layout.selection) WHERE \(CollectionLayout.revisionColumn) <= ?
+            AND \(layout.rowColumn) NOT IN (SELECT row FROM \(seen)) LIMIT \(limit)
+            """, [.integer(start.number)])
+    }
+
     /// Records of the beginning that stay as they are, by their row numbers.
     func unchanged(after row: Int64, since start: Revision, orMissing: Bool, limit: Int) -> SQLFragment {
         let kept =

@@ -84,6 +84,36 @@ final class TableReplacement: RecordReplacement {
         return difference
     }
 
+    func sample(_ limit: Int, _ options: ReplacementOptions) async throws -> ReplacementSample {
+        let (tables, start) = (tables, start)
+        return try await parts.readers.read { database in
+            var sample = ReplacementSample()
+            let known = "IN (SELECT \(tables.layout.key.name) FROM \(tables.layout.table))"
+            func staged(_ condition: String) throws -> [Record] {
+                try database.rows(
+                    SQLFragment(
+                        "\(tables.staged.selection) WHERE \(tables.staged.key.name) \(condition) LIMIT \(limit)"),
+                    tables.staged.record)
+            }
+            sample.created = try staged("NOT \(known)")
+            for after in try staged(known) {
+                guard let before = try tables.record(after.id, in: tables.layout, on: database) else { continue }
+                sample.updated.append(.init(before: before.record, after: after))
+            }
+            for id in options.removing.sorted(by: { $0.text < $1.text }).prefix(limit) {
+                if let row = try tables.record(id, in: tables.layout, on: database) {
+                    sample.deleted.append(row.record)
+                }
+            }
+            if options.deletesMissing {
+                sample.deleted += try database.rows(
+                    tables.missing(since: start, limit: limit), tables.layout.storedRow
+                ).map(\.record)
+            }
+            return sample
+        }
+    }
+
     func apply(_ options: ReplacementOptions) async throws -> ReplacementResult {
         var expected = try await difference()
         if !options.deletesMissing { expected.deleted = options.removing.count }

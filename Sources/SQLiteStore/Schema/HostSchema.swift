@@ -5,7 +5,7 @@ import RecordStorage
 /// The host's own tables: what is installed, the log, positions, the epoch.
 enum HostSchema {
     /// Grows with every change of these tables; kept in `user_version`.
-    static let version: Int64 = 4
+    static let version: Int64 = 5
     /// "Port", in `application_id`, so that a file of another program is not taken for a store.
     static let applicationID: Int64 = 0x506F_7274
 
@@ -148,8 +148,11 @@ enum HostUpgrade {
         """,
     ]
 
+    /// Version 5: the copies of one author are found, since they have a share.
+    static let toVersion5 = ["CREATE INDEX IF NOT EXISTS portico_kept_author ON portico_kept (author, number)"]
+
     private static let steps: [(version: Int64, statements: [String])] = [
-        (2, toVersion2), (3, toVersion3), (4, toVersion4),
+        (2, toVersion2), (3, toVersion3), (4, toVersion4), (5, toVersion5),
     ]
 
     /// All steps that lead on from `version`, in one transaction.

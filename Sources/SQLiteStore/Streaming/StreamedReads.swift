@@ -1,4 +1,5 @@
 import AdapterKit
+import Admission
 import Dispatch
 import GRDB
 import Synchronization
@@ -45,7 +46,7 @@ final class StreamedReads: Sendable {
     }
 
     /// Reads that run and that wait.
-    var counts: (running: Int, waiting: Int) { places.counts }
+    var counts: AdmissionCounts { places.counts }
 
     func close() {
         let exchanges = underWay.withLock { Array($0.values) }

@@ -1,107 +1,126 @@
 import AdapterKit
+import Admission
+import DequeModule
 import GRDB
 import GRDBSQLite
 import RecordStorage
 import Synchronization
 
-/// Which transactions wait, which go together, and which are refused because the queue is full: the state machine behind group
-/// commit. It does nothing itself; ``Writer`` holds it under a lock and does what it says.
+/// Which transactions wait, which go together into one commit, and which are refused because the queue is full: the policy behind
+/// group commit. ``Writer`` asks for one batch after the other.
 ///
 /// Callers whose transactions wait take turns; those of one caller keep their order. One caller's take half of the queue at
 /// most.
-package struct CommitQueue<Job> {
-    package enum Admission: Equatable {
-        /// No caller is committing: begin.
-        case begin
-        /// The caller that is committing goes on with it.
-        case queued
-        case full
-        case closed
+package struct CommitQueue: AdmissionPolicy {
+    /// What a transaction costs, and whose it is.
+    package struct Request: Sendable {
+        package let steps: Int
+        package let caller: CallerIdentity
+
+        package init(steps: Int, caller: CallerIdentity) { (self.steps, self.caller) = (steps, caller) }
     }
 
     /// Transactions of one caller that wait.
     private struct Waiting {
-        private var jobs: [(job: Job, steps: Int)] = []
-        private var taken = 0
+        private(set) var jobs: Deque<(ticket: AdmissionTicket, steps: Int)> = []
         private(set) var steps = 0
 
-        var count: Int { jobs.count - taken }
-        var next: (job: Job, steps: Int)? { taken < jobs.count ? jobs[taken] : nil }
-
-        mutating func append(_ job: Job, steps: Int) {
-            jobs.append((job, steps))
+        mutating func append(_ ticket: AdmissionTicket, _ steps: Int) {
+            jobs.append((ticket, steps))
             self.steps += steps
         }
 
-        mutating func removeNext() {
-            guard let next else { return }
-            steps -= next.steps
-            taken += 1
-            guard taken == jobs.count || taken > 64 else { return }
-            // Cannot trap: no more than there are were taken.
-            jobs.removeFirst(taken)
-            taken = 0
-        }
+        mutating func removeFirst() { remove(at: jobs.startIndex) }
+
+        mutating func remove(at place: Int) { steps -= jobs.remove(at: place).steps }
     }
 
     private let limits: CommitQueueLimits
     private var waiting: [CallerIdentity: Waiting] = [:]
     /// The callers with waiting transactions, in the order of their turns.
-    private var turns: [CallerIdentity] = []
+    private var turns: Deque<CallerIdentity> = []
     private var waitingSteps = 0
-    private var isCommitting = false
-    private var isClosed = false
+    /// Steps that the batch takes still; nil: no batch is being made.
+    private var room: Int?
+    private var isBatchEmpty = true
 
-    /// Transactions that wait.
-    package private(set) var count = 0
+    /// Whether batches are being committed: who ends the last one begins none.
+    package private(set) var isCommitting = false
+    package private(set) var counts = AdmissionCounts(running: 0, waiting: 0)
 
     package init(limits: CommitQueueLimits) {
         self.limits = limits
     }
 
-    package mutating func admit(_ job: Job, steps: Int, for caller: CallerIdentity) -> Admission {
-        if isClosed { return .closed }
-        guard count == 0 || (count < limits.transactions && waitingSteps + steps <= limits.steps) else { return .full }
-        if let own = waiting[caller],
-            own.count >= limits.transactions / 2 || own.steps + steps > limits.steps / 2
+    package mutating func arrive(
+        _ request: Request, as ticket: AdmissionTicket, at now: Instant
+    ) -> AdmissionEntry<Void, PorticoError> {
+        guard
+            counts.waiting == 0
+                || (counts.waiting < limits.transactions && waitingSteps + request.steps <= limits.steps)
+        else { return .refused(Self.full) }
+        if let own = waiting[request.caller],
+            own.jobs.count >= limits.transactions / 2 || own.steps + request.steps > limits.steps / 2
         {
-            return .full
+            return .refused(Self.full)
         }
-        if waiting[caller] == nil { turns.append(caller) }
-        waiting[caller, default: Waiting()].append(job, steps: steps)
-        waitingSteps += steps
-        count += 1
-        if isCommitting { return .queued }
-        isCommitting = true
-        return .begin
+        if waiting[request.caller] == nil { turns.append(request.caller) }
+        waiting[request.caller, default: Waiting()].append(ticket, request.steps)
+        waitingSteps += request.steps
+        counts.waiting += 1
+        return .waits
     }
 
-    /// The transactions of the next commit, in the order of their callers' turns; none: committing has ended.
-    package mutating func next() -> [Job] {
-        var batch: [Job] = []
-        var steps = 0
-        var turn = 0
-        while turn < turns.count, let next = waiting[turns[turn]]?.next,
-            batch.isEmpty || steps + next.steps <= limits.stepsPerCommit
-        {
-            let caller = turns[turn]
-            batch.append(next.job)
-            steps += next.steps
-            waiting[caller]?.removeNext()
-            if waiting[caller]?.next == nil { waiting[caller] = nil } else { turns.append(caller) }
-            turn += 1
-        }
-        // Cannot trap: counted in the queue.
-        turns.removeFirst(turn)
-        waitingSteps -= steps
-        count -= batch.count
-        isCommitting = !batch.isEmpty
-        return batch
+    private static let full = PorticoError(
+        .overloaded, "Too many changes are waiting to be written.", retryAfter: 1)
+
+    /// Whether committing is to begin now, because no caller commits.
+    package mutating func begins() -> Bool {
+        defer { isCommitting = true }
+        return !isCommitting
     }
 
-    /// Takes nothing more. What waits is still committed.
-    package mutating func close() {
-        isClosed = true
+    /// The transactions of the next commit are those that are admitted until ``endBatch()``.
+    package mutating func beginBatch() {
+        (room, isBatchEmpty) = (limits.stepsPerCommit, true)
+    }
+
+    package mutating func endBatch() {
+        room = nil
+        isCommitting = !isBatchEmpty
+    }
+
+    /// In the order of the callers' turns.
+    package mutating func next(at now: Instant) -> AdmissionDecision<Void, PorticoError>? {
+        guard let room, let caller = turns.first, let next = waiting[caller]?.jobs.first,
+            isBatchEmpty || next.steps <= room
+        else { return nil }
+        self.room = room - next.steps
+        isBatchEmpty = false
+        turns.removeFirst()
+        waiting[caller]?.removeFirst()
+        if waiting[caller]?.jobs.isEmpty ?? true { waiting[caller] = nil } else { turns.append(caller) }
+        waitingSteps -= next.steps
+        counts.waiting -= 1
+        counts.running += 1
+        return .admit(next.ticket, ())
+    }
+
+    package mutating func leave(_ request: Request, as ticket: AdmissionTicket, _ end: Void, at now: Instant) {
+        counts.running -= 1
+    }
+
+    package mutating func abandon(_ ticket: AdmissionTicket) {
+        for (caller, own) in waiting {
+            guard let place = own.jobs.firstIndex(where: { $0.ticket == ticket }) else { continue }
+            waitingSteps -= own.jobs[place].steps
+            waiting[caller]?.remove(at: place)
+            counts.waiting -= 1
+            guard own.jobs.count == 1 else { return }
+            waiting[caller] = nil
+            turns.removeAll { $0 == caller }
+            return
+        }
     }
 }
 
@@ -137,6 +156,7 @@ final class GroupCommit: Sendable {
     private let statistics: TableStatistics
     /// Set while it is open what is on the disk.
     private let outage = Mutex<Outage?>(nil)
+    private let attemptedRecoveries = Atomic<Int>(0)
 
     private struct Outage {
         let error: PorticoError
@@ -155,6 +175,9 @@ final class GroupCommit: Sendable {
         self.statistics = statistics
         self.catalogue = catalogue
     }
+
+    /// How often ``WriterRecovery`` was tried, which empties the write-ahead log.
+    var recoveries: Int { attemptedRecoveries.load(ordering: .relaxed) }
 
     /// One outcome for each, in order. A receipt is durable.
     func commit(_ transactions: [Work], on database: Database) -> [Outcome] {
@@ -237,6 +260,7 @@ final class GroupCommit: Sendable {
         }
         guard let known = outage.withLock({ $0 }) else { return nil }
         if known.isForGood { return known.error }
+        attemptedRecoveries.add(1, ordering: .relaxed)
         do {
             try WriterRecovery(database: database, positions: positions).run()
             outage.withLock { $0 = nil }

@@ -90,6 +90,18 @@ struct StoredCopies {
                 .blob(try EncodedValue.encode(.dictionary(copy.content))), .integer(position.number),
                 .real(time.secondsSinceReferenceDate),
             ])
+        if database.lastInsertedRowID.isMultiple(of: KeptCopiesShare.interval) { try trim(copy.author) }
+    }
+
+    private func trim(_ author: String) throws {
+        let newest = try database.rows(
+            SQLFragment(
+                "SELECT number, length(content) FROM portico_kept WHERE author = ? ORDER BY number DESC LIMIT ?",
+                [.text(author), .integer(Int64(KeptCopiesShare.copies) + 1)])
+        ) { ($0.integer(0), Int($0.integer(1))) }
+        guard let beyond = KeptCopiesShare.firstBeyond(newest) else { return }
+        try database.run(
+            "DELETE FROM portico_kept WHERE author = ? AND number <= ?", [.text(author), .integer(beyond)])
     }
 
     func copies(_ which: KeptCopies, before number: Int64?, limit: Int) throws -> [KeptCopy] {

@@ -1,4 +1,5 @@
 import AdapterKit
+import Admission
 import GRDB
 import GRDBSQLite
 import RecordStorage
@@ -10,15 +11,16 @@ import Telemetry
 /// GRDB's serial queue is the thread: while one commit waits for the disk, transactions gather in ``CommitQueue``, and
 /// the next commit takes them all with one sync.
 final class Writer: Sendable {
-    private struct Job {
+    private struct Job: Sendable {
+        let ticket: AdmissionTicket
+        let request: CommitQueue.Request
         let work: GroupCommit.Work
-        let weight: Int
         let answer: CheckedContinuation<any Sendable, any Error>
     }
 
     private let connection: DatabaseQueue
-    private let queue: Mutex<CommitQueue<Job>>
-    private let commit: GroupCommit
+    private let queue: Mutex<AdmissionMachine<CommitQueue, Job>>
+    let commit: GroupCommit
     private let readers: ReaderPool
     private let counters: StoreCounters
 
@@ -30,7 +32,7 @@ final class Writer: Sendable {
         self.connection = connection
         self.commit = commit
         self.readers = readers
-        queue = Mutex(CommitQueue(limits: limits))
+        queue = Mutex(AdmissionMachine(CommitQueue(limits: limits), late: CancellationError()))
     }
 
     /// Returns when it is durable. Throws ``PorticoError``.
@@ -40,10 +42,11 @@ final class Writer: Sendable {
         let caller = CallerIdentity.current
         let result = try await RequestTimeline.measure(.write, "store write") {
             try await withCheckedThrowingContinuation { answer in
-                switch admit(Job(work: work, weight: weight, answer: answer), for: caller) {
-                case .begin, .queued: break
-                case .full: answer.resume(throwing: Self.overloaded)
-                case .closed: answer.resume(throwing: PorticoError.closed)
+                let request = CommitQueue.Request(steps: weight, caller: caller)
+                do throws(PorticoError) {
+                    try admit(request, work, answer)
+                } catch {
+                    answer.resume(throwing: error)
                 }
             }
         }
@@ -52,14 +55,32 @@ final class Writer: Sendable {
     }
 
     /// Transactions that wait for the next commit.
-    var queued: Int { queue.withLock { $0.count } }
+    var queued: Int { queue.withLock { $0.policy.counts.waiting } }
 
     /// Draining is scheduled under the lock, so that it comes before whatever ``close()`` schedules.
-    private func admit(_ job: Job, for caller: CallerIdentity) -> CommitQueue<Job>.Admission {
+    private func admit(
+        _ request: CommitQueue.Request, _ work: @escaping GroupCommit.Work,
+        _ answer: CheckedContinuation<any Sendable, any Error>
+    ) throws(PorticoError) {
+        try queue.withLock { queue throws(PorticoError) in
+            let now = ContinuousClock.now
+            let ticket = try queue.arrive(request, at: now).ticket
+            // No outcome is known before a batch is made.
+            _ = queue.wait(
+                for: ticket, Job(ticket: ticket, request: request, work: work, answer: answer), until: nil, at: now)
+            if queue.policy.begins() { connection.asyncWriteWithoutTransaction { self.drain($0) } }
+        }
+    }
+
+    /// The transactions of the next commit; none: committing has ended.
+    private func nextBatch(after last: [Job]) -> [Job] {
         queue.withLock { queue in
-            let admission = queue.admit(job, steps: job.weight, for: caller)
-            if admission == .begin { connection.asyncWriteWithoutTransaction { self.drain($0) } }
-            return admission
+            let now = ContinuousClock.now
+            for job in last { queue.leave(job.request, as: job.ticket, (), at: now) }
+            queue.policy.beginBatch()
+            queue.decide(at: now)
+            queue.policy.endBatch()
+            return queue.takeWakeUps().map(\.waiter)
         }
     }
 
@@ -90,7 +111,7 @@ final class Writer: Sendable {
     ///
     /// `emptied` is called where everything is in the database file, and nothing in the log file any more.
     func close(emptied: @escaping @Sendable () -> Void) async {
-        queue.withLock { $0.close() }
+        queue.withLock { $0.closeEntrance(.closed) }
         try? await connection.writeWithoutTransaction { database in
             let isBlocked = try database.row("PRAGMA wal_checkpoint(TRUNCATE)") { $0.integer(0) != 0 } ?? true
             if !isBlocked { emptied() }
@@ -99,8 +120,9 @@ final class Writer: Sendable {
     }
 
     private func drain(_ database: Database) {
+        var batch: [Job] = []
         while true {
-            let batch = queue.withLock { $0.next() }
+            batch = nextBatch(after: batch)
             if batch.isEmpty { return }
             let begin = ContinuousClock.now
             let outcomes = readers.whileWriting { commit.commit(batch.map(\.work), on: database) }
@@ -112,8 +134,6 @@ final class Writer: Sendable {
     }
 
     private static let mixedUp = PorticoError(.serverInternal, "A transaction has another's result.")
-    private static let overloaded = PorticoError(
-        .overloaded, "Too many changes are waiting to be written.", retryAfter: 1)
 }
 
 extension PorticoError {

@@ -52,6 +52,23 @@ final class MemoryReplacement: RecordReplacement {
         return try plan(staged, ReplacementOptions(), in: tables, except: changedByOthers(tables), at: nil).difference
     }
 
+    func sample(_ limit: Int, _ options: ReplacementOptions) async throws -> ReplacementSample {
+        let staged = staged.withLock { $0 }
+        let tables = try store.image
+        var sample = ReplacementSample()
+        for step in try plan(staged, options, in: tables, except: changedByOthers(tables), at: nil).steps {
+            let after = step.fields.map { Record(id: step.id, revision: tables.next, fields: $0) }
+            switch (step.before, after) {
+            case (nil, let after?): if sample.created.count < limit { sample.created.append(after) }
+            case (let before?, nil): if sample.deleted.count < limit { sample.deleted.append(before) }
+            case (let before?, let after?):
+                if sample.updated.count < limit { sample.updated.append(.init(before: before, after: after)) }
+            case (nil, nil): break
+            }
+        }
+        return sample
+    }
+
     func apply(_ options: ReplacementOptions) async throws -> ReplacementResult {
         let staged = staged.withLock { $0 }
         return try await store.transact(weight: staged.order.count) { transaction in

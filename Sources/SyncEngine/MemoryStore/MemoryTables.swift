@@ -30,7 +30,7 @@ public struct MemoryTables: Sendable {
     }
 
     /// All of them or none. Records of a collection that was declared otherwise keep what is declared no longer, hidden.
-    mutating func install(_ declarations: [CollectionDeclaration], at time: WireDate) throws(PorticoError) {
+    public mutating func install(_ declarations: [CollectionDeclaration], at time: WireDate) throws(PorticoError) {
         var installed = self
         for declaration in declarations {
             let rules = try EntityRules(declaration.entity)

@@ -69,6 +69,11 @@ final class MemoryTransaction: StoreTransaction {
     func keep(_ copy: LosingCopy) throws {
         let number = (tables.kept.last?.number ?? 0) + 1
         tables.kept.append(KeptCopy(number: number, time: now, position: position, copy: copy))
+        guard number.isMultiple(of: KeptCopiesShare.interval) else { return }
+        let newest = tables.kept.reversed().filter { $0.copy.author == copy.author }
+            .map { ($0.number, WireValue.dictionary($0.copy.content).writtenSize) }
+        guard let beyond = KeptCopiesShare.firstBeyond(newest) else { return }
+        tables.kept.removeAll { $0.number <= beyond && $0.copy.author == copy.author }
     }
 }
 

@@ -15,6 +15,8 @@ public struct AdapterRecords: RecordStore {
     private let keyUses: KeyUses
     private let through: (any WriteThrough)?
     private let observer: (any ChangeObserver)?
+    private let confirmation: (any CallerConfirmation)?
+    private let preparation: (any ReadPreparation)?
 
     /// All of the adapter's records; what it creates is the system's.
     public init(store: any Store, declaration: AdapterDeclaration) {
@@ -26,17 +28,23 @@ public struct AdapterRecords: RecordStore {
         keyUses = KeyUses()
         through = nil
         observer = nil
+        confirmation = nil
+        preparation = nil
     }
 
     /// The adapter's records as far as `principal` may see and change them. `attachments` decides which attachments its
     /// changes may name; nil: any. `through` makes changes of mirrors in the other systems that are to have them first;
-    /// nil: they are queued. `observer` learns what was changed.
+    /// nil: they are queued. `observer` learns what was changed. `confirmation` is asked before each change,
+    /// `preparation` before each read.
     public init(
         store: any Store, declaration: AdapterDeclaration, principal: Principal,
         attachments: (any AttachmentAuthorization)? = nil, origin: WriteOrigin = WriteOrigin(),
-        through: (any WriteThrough)? = nil, observer: (any ChangeObserver)? = nil
+        through: (any WriteThrough)? = nil, observer: (any ChangeObserver)? = nil,
+        confirmation: (any CallerConfirmation)? = nil, preparation: (any ReadPreparation)? = nil
     ) {
+        self.preparation = preparation
         self.observer = observer
+        self.confirmation = confirmation
         self.store = store
         self.declaration = declaration
         self.principal = principal
@@ -47,12 +55,12 @@ public struct AdapterRecords: RecordStore {
     }
 
     public func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
-        let scope = try readable(entity)
+        let scope = try await readable(entity)
         return try await store.record(id, in: scope.collection, visible: scope.visible)
     }
 
     public func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
-        let scope = try readable(entity)
+        let scope = try await readable(entity)
         try query.checkSize()
         var narrowed = query
         narrowed.filter = try scope.narrowing(query.filter)
@@ -61,7 +69,7 @@ public struct AdapterRecords: RecordStore {
 
     /// A page that ends early where its records would be larger than `bytes` (``Record/writtenSize``).
     public func query(_ query: Query, in entity: EntityName, atMost bytes: Int) async throws -> RecordPage {
-        let scope = try readable(entity)
+        let scope = try await readable(entity)
         try query.checkSize()
         var narrowed = query
         narrowed.filter = try scope.narrowing(query.filter)
@@ -69,7 +77,7 @@ public struct AdapterRecords: RecordStore {
     }
 
     public func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {
-        let scope = try readable(entity)
+        let scope = try await readable(entity)
         return try await store.count(try scope.narrowing(filter), in: scope.collection)
     }
 
@@ -96,6 +104,7 @@ public struct AdapterRecords: RecordStore {
     }
 
     private func make(_ changes: [RecordChange]) async throws -> WriteReceipt {
+        try await confirmation?.confirm()
         let steps = try steps(of: changes)
         if let attachments { try await attachments.check(changes, of: declaration) }
         guard let principal, declaration.rules != nil || declaration.isWrittenElsewhere(steps) else {
@@ -136,6 +145,7 @@ public struct AdapterRecords: RecordStore {
     public func withReadSnapshot<Result: Sendable>(
         _ body: @escaping @Sendable (any RecordSnapshot) throws -> Result
     ) async throws -> Result {
+        try await preparation?.prepare()
         let (declaration, principal, epoch) = (declaration, principal, store.epoch)
         return try await store.withReadSnapshot {
             try body(AdapterSnapshot(snapshot: $0, declaration: declaration, principal: principal, epoch: epoch))
@@ -145,6 +155,7 @@ public struct AdapterRecords: RecordStore {
     public func streamSnapshot(
         within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any ChunkOutput) throws -> Void
     ) async throws -> any ByteStream {
+        try await preparation?.prepare()
         let (declaration, principal, epoch) = (declaration, principal, store.epoch)
         return try await store.streamSnapshot(within: time) {
             try body(AdapterSnapshot(snapshot: $0, declaration: declaration, principal: principal, epoch: epoch), $1)
@@ -169,9 +180,24 @@ public struct AdapterRecords: RecordStore {
         return steps
     }
 
-    private func readable(_ entity: EntityName) throws(PorticoError) -> EntityScope {
-        try EntityScope(reading: entity, of: declaration, for: principal)
+    /// Throws before anything is prepared where the caller may not read the entity.
+    private func readable(_ entity: EntityName) async throws -> EntityScope {
+        let scope = try EntityScope(reading: entity, of: declaration, for: principal)
+        try await preparation?.prepare()
+        return scope
     }
+}
+
+/// Says again whether a caller may act: what goes on for long outlives credentials and roles.
+public protocol CallerConfirmation: Sendable {
+    /// Throws what the caller would be refused with now.
+    func confirm() async throws
+}
+
+/// Has records brought up to date that are about to be read.
+public protocol ReadPreparation: Sendable {
+    /// Returns when they may be read. Throws why they may not.
+    func prepare() async throws
 }
 
 /// Learns which changes were made in a caller's name.

@@ -130,10 +130,29 @@ package struct AuthorizedWrite {
     }
 
     fileprivate var writing: RecordRuleContext {
-        RecordRuleContext(
-            snapshot: AdapterSnapshot(snapshot: transaction, declaration: declaration, principal: nil, epoch: epoch),
-            caller: principal,
-            now: transaction.now)
+        RecordRuleContext(snapshot: snapshot, caller: principal, now: transaction.now)
+    }
+
+    /// For a record that the caller has changed. `own`: the records of the caller's changes.
+    fileprivate func verifying(_ earlier: Record?, own: [EntityName: [RecordID: Record?]]) -> RecordRuleContext {
+        RecordRuleContext(snapshot: snapshot, caller: principal, now: transaction.now, earlier: earlier) { id, entity in
+            try own[entity]?[id] != nil || isWithinReach(id, of: entity)
+        }
+    }
+
+    private var snapshot: AdapterSnapshot {
+        AdapterSnapshot(snapshot: transaction, declaration: declaration, principal: nil, epoch: epoch)
+    }
+
+    /// Whether the caller may read or change the record: who may change it finds out by a change whether it is there.
+    private func isWithinReach(_ id: RecordID, of entity: EntityName) throws -> Bool {
+        let scope = try EntityScope(entity, of: declaration, for: principal)
+        func allows(_ access: Access, _ rows: Filter?) throws -> Bool {
+            guard access.decision(for: principal) == .allowed else { return false }
+            return try transaction.record(id, in: scope.collection, visible: rows) != nil
+        }
+        return try allows(declaration.readers(of: entity), scope.visible)
+            || allows(declaration.writers(of: scope.entity), scope.changeable)
     }
 }
 
@@ -155,6 +174,8 @@ private struct RecordRulesExecution {
     /// What was put, in order, each once.
     private var touched: [(entity: EntityName, id: RecordID)] = []
     private var known: [EntityName: Set<RecordID>] = [:]
+    /// The records of the caller's own changes, as they were before the transaction; nil for new ones.
+    private var own: [EntityName: [RecordID: Record?]] = [:]
 
     init(write: AuthorizedWrite, rules: Rules, maximumFirst: Int) {
         self.write = write
@@ -196,6 +217,9 @@ private struct RecordRulesExecution {
         }
         let receipt = try write.write([step.making(prepared.change)])
         note(prepared.change, receipt)
+        for case let record? in receipt.records where own[step.change.entity]?[record.id] == nil {
+            own[step.change.entity, default: [:]][record.id] = .some(current)
+        }
         records += receipt.records
         position = receipt.position
     }
@@ -206,7 +230,9 @@ private struct RecordRulesExecution {
             let collection = CollectionID(write.declaration.name, entity)
             guard let record = try write.transaction.record(id, in: collection, visible: nil) else { continue }
             switch rules {
-            case .local(let rules): try rules.verify(record, of: entity, in: write.writing)
+            case .local(let rules):
+                let context = own[entity]?[id].map { write.verifying($0, own: own) } ?? write.writing
+                try rules.verify(record, of: entity, in: context)
             case .remote(let answers):
                 try withinBudget { try answers.verify(record, of: entity, in: write.writing) }
             }

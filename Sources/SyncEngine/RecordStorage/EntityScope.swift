@@ -6,6 +6,8 @@ package struct EntityScope {
     /// Nil: every row.
     package let visible: Filter?
     private let writable: Filter?
+    /// The rows that the caller may change, where it may change any. Nil: every row.
+    package var changeable: Filter? { .both(visible, writable) }
     package let entity: Entity
     private let declaration: AdapterDeclaration
     private let principal: Principal?

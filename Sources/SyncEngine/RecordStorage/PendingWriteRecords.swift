@@ -31,6 +31,8 @@ public struct PendingWrite: Sendable, Equatable {
     public let fields: WireDictionary
     /// As ``MirrorChange/before``.
     public let before: WireDictionary?
+    /// As ``MirrorChange/isConditional``.
+    public let isConditional: Bool
     /// As ``MirrorChange/idempotencyKey``.
     public let key: String
     /// Whether a caller waits for it, and the record is not changed before the other system has taken it.
@@ -62,7 +64,7 @@ public struct PendingWrite: Sendable, Equatable {
     public func change(mayRepeat: Bool) -> MirrorChange {
         MirrorChange(
             collection.entity, record, operation, fields: fields, before: before, idempotencyKey: key,
-            mayRepeat: mayRepeat)
+            mayRepeat: mayRepeat, isConditional: isConditional)
     }
 }
 
@@ -158,6 +160,7 @@ public enum PendingWriteRecords {
             Field(epoch, .string(maximumLength: 64), isRequired: true),
             Field(tries, .integer, isNullable: true), Field(losses, .integer, isNullable: true),
             Field(lost, .date, isNullable: true), Field(answer, .string(maximumLength: 1_000), isNullable: true),
+            Field(conditional, .bool, isNullable: true),
         ],
         indexes: [Index([collection, position]), Index([collection, record])],
         rows: RowRules(read: .nobody, write: .nobody), writers: .nobody, conflictPolicy: .reject,
@@ -224,6 +227,7 @@ public enum PendingWriteRecords {
     static let losses: FieldName = "losses"
     static let lost: FieldName = "lost"
     static let answer: FieldName = "answer"
+    static let conditional: FieldName = "conditional"
     static let change: FieldName = "change"
     static let movedTo: FieldName = "movedTo"
     static let after: FieldName = "after"
@@ -336,8 +340,19 @@ extension StoreSnapshot {
         let query = Query(selection.filter, order: [SortKey(PendingWriteRecords.created)], limit: limit)
         return try self.query(query, in: PendingWriteRecords.writesID).records.map { write in
             let delivery = try record(write.id, in: PendingWriteRecords.deliveriesID, visible: nil)
-            return write.fields.merging(delivery?.fields ?? [:])
+            return write.fields.described(with: delivery?.fields ?? [:])
         }
+    }
+
+    /// Refused writes of a mirror, and when the oldest of those that are still to be made was asked for; nil: there is none.
+    public func backlogOfWrites(of mirror: CollectionID) throws -> (refused: Int, oldest: WireDate?) {
+        let own = PendingWriteRecords.isOf(mirror)
+        let oldest = Query(
+            .all([own, PendingWriteRecords.isIn(.pending)]), order: [SortKey(PendingWriteRecords.created)], limit: 1)
+        return (
+            try count(.all([own, PendingWriteRecords.isIn(.refused)]), in: PendingWriteRecords.writesID),
+            try query(oldest, in: PendingWriteRecords.writesID).records.first?[PendingWriteRecords.created].dateValue
+        )
     }
 
     /// One write and how it is sent, for operators; nil: there is none of this id.
@@ -345,7 +360,7 @@ extension StoreSnapshot {
         guard let write = try record(id, in: PendingWriteRecords.writesID, visible: nil),
             let delivery = try record(id, in: PendingWriteRecords.deliveriesID, visible: nil)
         else { return nil }
-        return write.fields.merging(delivery.fields)
+        return write.fields.described(with: delivery.fields)
     }
 
     private func pendingWrite(of delivery: Record) throws -> PendingWrite? {
@@ -385,6 +400,7 @@ extension StoreTransaction {
                     "key": .string(origin.idempotencyKey ?? id.text), "through": .bool(isThrough),
                     "sent": .bool(false), "client": origin.mutation.map { .string($0.client.text) } ?? .null,
                     "sequence": origin.mutation.map { .int64($0.sequence) } ?? .null, "epoch": .string(epoch.text),
+                    "conditional": change.isConditional && origin.mutation == nil ? true : .null,
                 ]), author: author)
         return id
     }
@@ -407,9 +423,10 @@ extension StoreTransaction {
     /// Only an update that was never sent is joined: what another system got under a key stays as it was. Nor is one whose
     /// caller chose a key, under which it may come again.
     private func join(_ change: PendingChange, origin: WriteOrigin, author: String) throws -> RecordID? {
-        guard change.operation == .update, !origin.isKeyOfCaller,
+        guard change.operation == .update, !change.isConditional, !origin.isKeyOfCaller,
             let last = try lastPendingWrite(of: change.record, in: change.collection),
             last.operation == .update, last.state == .pending, last.author == author, !last.isThrough,
+            !last.isConditional,
             last.tries == 0, !last.wasSent, last.mutation?.client == origin.mutation?.client,
             last.mutation != nil || last.key == last.id.text
         else { return nil }
@@ -484,10 +501,14 @@ extension StoreTransaction {
         _ = try apply(PendingWriteRecords.deliveries.name, .update(write.id, fields))
     }
 
-    /// Has a write begin anew. `key`: what names the change from now on; nil: what does so far.
+    /// Has a write begin anew. `key`: what names the change from now on; nil: what does so far. Why it was refused stays
+    /// its last answer.
     public func setUnsent(_ id: RecordID, key: String?) throws {
         var fields: WireDictionary = ["sent": .bool(false), "losses": .null, "lost": .null]
         if let key { fields["key"] = .string(key) }
+        if let refusal = try record(id, in: PendingWriteRecords.writesID, visible: nil)?.fields.refusal {
+            fields["answer"] = refusal
+        }
         _ = try apply(PendingWriteRecords.deliveries.name, .update(id, fields))
     }
 
@@ -555,6 +576,7 @@ extension PendingWrite {
         self.operation = operation
         fields = write[PendingWriteRecords.fields].dictionaryValue ?? [:]
         before = delivery[PendingWriteRecords.before].dictionaryValue
+        isConditional = delivery[PendingWriteRecords.conditional].boolValue ?? false
         key = delivery[PendingWriteRecords.key].stringValue ?? write.id.text
         isThrough = delivery[PendingWriteRecords.through].boolValue ?? false
         wasSent = delivery[PendingWriteRecords.sent].boolValue ?? false
@@ -594,6 +616,8 @@ struct PendingChange {
     let operation: MirrorChange.Kind
     let fields: WireDictionary
     let before: WireDictionary?
+    /// As ``MirrorChange/isConditional``.
+    let isConditional: Bool
 
     /// `change` as it was made of `before`, with the record that it made. Nil where nothing was changed.
     init?(_ step: WriteTransaction.Step, of entity: Entity, before: Record?, after: Record?) {
@@ -601,6 +625,7 @@ struct PendingChange {
         collection = step.collection
         record = id
         self.before = before?.fields
+        if case .revision = step.change.condition { isConditional = true } else { isConditional = false }
         let given = after.map { entity.given(by: $0.fields) } ?? [:]
         switch step.change.action {
         case .create:
@@ -638,6 +663,21 @@ extension Entity {
 }
 
 extension WireDictionary {
+    /// Why a write was refused; nil: it was not.
+    fileprivate var refusal: WireValue? {
+        guard self["state"]?.stringValue == PendingWrite.State.refused.rawValue, let message = self["message"],
+            message != .null
+        else { return nil }
+        return message
+    }
+
+    /// A write as operators see it. The last answer of one that is refused is the refusal, not what an earlier attempt came to.
+    fileprivate func described(with delivery: WireDictionary) -> WireDictionary {
+        var members = merging(delivery)
+        if let refusal { members["answer"] = refusal }
+        return members
+    }
+
     /// With the members of `other` that it does not have.
     fileprivate func merging(_ other: WireDictionary) -> WireDictionary {
         var merged = self

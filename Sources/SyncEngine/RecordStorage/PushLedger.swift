@@ -61,6 +61,28 @@ public struct PushOutcome: Sendable, Equatable {
     }
 }
 
+/// The share that one author has of the copies that are kept: so many of the newest, and so many bytes together. Who sends
+/// changes that are refused, and may write nothing, fills no disk by that.
+public enum KeptCopiesShare {
+    /// Copies of one author.
+    public static let copies = 1_000
+    /// Bytes of one author's copies together, as a store writes their content.
+    public static let bytes = 64 << 20
+    /// Stores look at an author's share with every so many copies, so that much may be beyond it.
+    public static let interval: Int64 = 16
+
+    /// The newest copy that is beyond the share, of an author's copies with the sizes of their content, newest first; nil
+    /// where none is.
+    public static func firstBeyond(_ copies: [(number: Int64, size: Int)]) -> Int64? {
+        var total = 0
+        for (index, copy) in copies.enumerated() {
+            total += copy.size
+            if index >= Self.copies || total > bytes { return copy.number }
+        }
+        return nil
+    }
+}
+
 /// What a caller wrote that did not become the record, to be kept for people to look at.
 public struct LosingCopy: Sendable, Equatable {
     /// Why the change did not become the record.

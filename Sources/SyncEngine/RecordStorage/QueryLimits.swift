@@ -194,7 +194,7 @@ extension Entity {
 
 extension WireValue {
     /// About how many bytes the value takes in an answer: of JSON, without what has to be escaped. Costs no copy.
-    var writtenSize: Int {
+    package var writtenSize: Int {
         switch self {
         case .null, .bool: 5
         case .int64, .uint64, .double, .uid: 12
@@ -208,7 +208,7 @@ extension WireValue {
 }
 
 extension WireDictionary {
-    var writtenSize: Int { entries.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.writtenSize } }
+    package var writtenSize: Int { entries.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.writtenSize } }
 }
 
 extension Record {

@@ -52,6 +52,9 @@ public protocol RecordReplacement: Sendable {
     /// What ``apply(_:)`` would do, as far as others do not change the records meanwhile.
     func difference() async throws -> ReplacementDifference
 
+    /// Some of the records that ``apply(_:)`` would change, at most `limit` of each kind.
+    func sample(_ limit: Int, _ options: ReplacementOptions) async throws -> ReplacementSample
+
     /// Makes the collection what the snapshot is. To be called once.
     func apply(_ options: ReplacementOptions) async throws -> ReplacementResult
 
@@ -71,6 +74,30 @@ public struct StagedFields: Sendable, Equatable {
         self.retained = retained
         self.added = added
     }
+}
+
+/// Some of what a snapshot changes.
+public struct ReplacementSample: Sendable, Equatable {
+    /// A record that gets other values.
+    public struct Change: Sendable, Equatable {
+        /// As it is.
+        public var before: Record
+        /// As it would be.
+        public var after: Record
+
+        /// Creates a change of one record.
+        public init(before: Record, after: Record) { (self.before, self.after) = (before, after) }
+    }
+
+    /// Records that are not there yet.
+    public var created: [Record] = []
+    /// Records that get other values.
+    public var updated: [Change] = []
+    /// Records that go.
+    public var deleted: [Record] = []
+
+    /// Nothing changes.
+    public init() {}
 }
 
 /// How a snapshot differs from the records that are there.
@@ -202,34 +229,5 @@ extension Entity {
             return WireDictionary.Entry(key: field.name.text, value: value)
         }
         return WireDictionary(uncheckedUniqueKeys: entries)
-    }
-}
-
-extension WireValue {
-    /// Whether both stand for one value: numbers of any kind by their value, members of dictionaries in any order.
-    public func meansTheSame(as other: WireValue) -> Bool {
-        if self == other { return true }
-        switch (self, other) {
-        // Canonically equivalent texts (Unicode, UAX 15).
-        case (.string(let left), .string(let right)): return left == right
-        case (.array(let left), .array(let right)):
-            return left.count == right.count && zip(left, right).allSatisfy { $0.meansTheSame(as: $1) }
-        case (.dictionary(let left), .dictionary(let right)):
-            return left.count == right.count
-                && left.allSatisfy { entry in right[entry.key].map { entry.value.meansTheSame(as: $0) } ?? false }
-        default:
-            guard let left = number, let right = other.number else { return false }
-            return left == right
-        }
-    }
-
-    private var number: WireDecimal? {
-        switch self {
-        case .decimal(let number): number
-        case .int64(let number): WireDecimal(number)
-        case .uint64(let number): WireDecimal(number)
-        case .double(let number): number.isFinite ? WireDecimal(number.description) : nil
-        default: nil
-        }
     }
 }

@@ -113,7 +113,8 @@ public protocol StoreTransaction: StoreSnapshot {
     /// Removes the clients that are bound to the identity, with what they were answered; returns how many there were.
     func forgetClients(of identity: String) throws -> Int
 
-    /// Stores what a client wrote and what did not become the record.
+    /// Stores what a client wrote and what did not become the record. The author's oldest copies go where they are beyond
+    /// its share (``KeptCopiesShare``).
     func keep(_ copy: LosingCopy) throws
 
     /// Stores the state of the collection's mirror, without a log entry.

@@ -196,8 +196,10 @@ extension Device {
         if hadNone { waitForPull() } else { startPull() }
     }
 
-    private mutating func ask(_ request: PullRequest) {
+    private mutating func ask(_ wanted: PullRequest) {
         let number = nextRequest()
+        var request = wanted
+        request.clientID = state.clientID
         pull.request = request
         pull.asked = number
         actions.append(.pull(number, request))

@@ -104,8 +104,8 @@ extension MutationExecution {
     }
 
     func update(_ target: MutationTarget) throws -> MutationOutcome {
-        let fields = mutation.fields ?? [:]
         guard let current = try visible(target) else { return try missing(target) }
+        let fields = restored(mutation.fields ?? [:], from: current)
         guard !isBase(current.revision) else {
             return try write(target, .update(target.id, fields), as: .applied)
         }
@@ -122,6 +122,12 @@ extension MutationExecution {
             return try write(target, .update(target.id, fields), as: .merged)
         case .adapterDecides: return try decided(.update(fields), current, target)
         }
+    }
+
+    /// What the caller may not read tells nothing of itself.
+    private func restored(_ fields: WireDictionary, from current: Record) -> WireDictionary {
+        guard let restored = plan.restored, mayRead else { return fields }
+        return restored(fields, current.fields)
     }
 
     func delete(_ target: MutationTarget) throws -> MutationOutcome {

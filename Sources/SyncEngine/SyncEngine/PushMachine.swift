@@ -97,6 +97,9 @@ public struct PushPlan: Sendable {
     public var deniedAttachments: Set<AttachmentDigest> = []
     /// What rules in other processes have answered; nil: they are not asked.
     public var answers: RuleAnswers?
+    /// The fields that a device sends for a record, from its fields as they are: of a device whose format carries less of a
+    /// value than the record has. Nil: as they were sent.
+    public var restored: (@Sendable (_ sent: WireDictionary, _ known: WireDictionary) -> WireDictionary)?
     /// Whether the base revisions are of the store's present history.
     let knowsHistory: Bool
     /// What adapters decided, by sequence numbers.

@@ -13,16 +13,19 @@ public struct PullRequest: SyncMessage {
     /// Asks for the collections' descriptions: ``PullCompletion/description`` of the ones that the device has, or any
     /// other text where it has none; nil: they are not wanted.
     public var describe: String?
+    /// The device that asks, by the id that its pushes have, so that operators see how far it is; nil: it does not say.
+    public var clientID: String?
 
     public init(
         checkpoint: String? = nil, collections: [String]? = nil, limit: Int? = nil, refetch: [String] = [],
-        describe: String? = nil
+        describe: String? = nil, clientID: String? = nil
     ) {
         self.checkpoint = checkpoint
         self.collections = collections
         self.limit = limit
         self.refetch = refetch
         self.describe = describe
+        self.clientID = clientID
     }
 
     public init(from value: WireValue) throws(MessageError) {
@@ -31,6 +34,7 @@ public struct PullRequest: SyncMessage {
         collections = try value.optionalTexts("collections")
         refetch = try value.optionalTexts("refetch") ?? []
         describe = try value.optionalText("describe")
+        clientID = try value.optionalText("clientId")
     }
 
     public var wireValue: WireValue {
@@ -40,7 +44,7 @@ public struct PullRequest: SyncMessage {
                 ("collections", collections.map { .array($0.map(WireValue.string)) }),
                 ("limit", limit.map { .int64(Int64($0)) }),
                 ("refetch", refetch.isEmpty ? nil : .array(refetch.map(WireValue.string))),
-                ("describe", describe.map(WireValue.string)),
+                ("describe", describe.map(WireValue.string)), ("clientId", clientID.map(WireValue.string)),
             ]))
     }
 }
@@ -71,10 +75,13 @@ public struct PullPage: SyncMessage {
         }
     }
 
-    /// Whether nothing more is there.
-    public var isComplete: Bool {
-        if case .complete = ending { true } else { false }
+    /// What ends the pull; nil: more pages follow.
+    public var completion: PullCompletion? {
+        if case .complete(let completion) = ending { completion } else { nil }
     }
+
+    /// Whether nothing more is there.
+    public var isComplete: Bool { completion != nil }
 
     /// Whether it has operations or resets, or more pages follow.
     public var hasChanges: Bool { !operations.isEmpty || !reset.isEmpty || !isComplete }

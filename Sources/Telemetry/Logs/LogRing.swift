@@ -48,6 +48,19 @@ public struct LogRing: Sendable {
         compact()
     }
 
+    /// Keeps the newest lines that have room in another number of bytes.
+    public mutating func resize(to capacity: Int) {
+        guard max(0, capacity) != buffer.count else { return }
+        let (kept, newest) = (lines(after: 0), last)
+        (buffer, entries) = ([UInt8](repeating: 0, count: max(0, capacity)), [])
+        (first, end) = (0, 0)
+        for line in kept {
+            last = line.number - 1
+            append(line.bytes)
+        }
+        last = newest
+    }
+
     /// Those after a number, the oldest first.
     public func lines(after number: UInt64) -> [Line] {
         entries[first...].drop { $0.number <= number }.map {

@@ -54,6 +54,17 @@ public enum MetricCatalogue {
     public static let storeFiles = MetricDefinition(
         "portico_store_file_bytes", .gauge, "Sizes of the store's files.",
         labels: [.init("file", "`database`, `log`")])
+    public static let backupAge = MetricDefinition(
+        "portico_backup_age_seconds", .gauge,
+        "Seconds since the store was as the backup target has it; since 1970 where it has nothing of this gateway.",
+        labels: [.init("of", "`state` (the last copy with the log since), `copy` (the last verified copy alone)")])
+    public static let backupCopies = MetricDefinition(
+        "portico_backup_verified_copies", .gauge, "Verified full copies at the backup target.")
+    public static let backupLogBytes = MetricDefinition(
+        "portico_backup_log_bytes_total", .counter, "Bytes of committed pages that were written to the backup target.")
+    public static let backupFailures = MetricDefinition(
+        "portico_backup_failures_total", .counter, "Attempts of backups that failed.",
+        labels: [.init("step", "`log`, `copy`, `verification`, `removal`")])
     public static let logPosition = MetricDefinition(
         "portico_store_log_position", .gauge, "The operation log's last position.")
     public static let logFloor = MetricDefinition(
@@ -204,7 +215,7 @@ public enum MetricCatalogue {
     public static let all = [
         requests, requestDuration, refusals, requestsInFlight, connections,
         commits, transactions, commitDuration, groupSize, storeQueue, reads, readsRunning, readsWaiting, storeFiles,
-        logPosition, logFloor, storeWritable,
+        logPosition, logFloor, storeWritable, backupAge, backupCopies, backupLogBytes, backupFailures,
         pulls, pulledOperations, pushes, mutations, streams, syncLag,
         signIns, cacheHits, cacheMisses, cacheEntries, cacheBytes,
         upstreamRequests, upstreamDuration, upstreamRetries, upstreamOpen, upstreamActive, upstreamWaiting,

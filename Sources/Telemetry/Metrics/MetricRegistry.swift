@@ -289,6 +289,9 @@ public struct MetricSamples: Sendable {
         set(definition, [], distribution)
     }
 
+    /// All values of a metric, by the values of its labels.
+    public func values(of definition: MetricDefinition) -> [[String]: Value] { byName[definition.name] ?? [:] }
+
     /// The value of a metric with these labels; nil: there is none.
     public func value(_ name: String, _ labels: [String] = []) -> Value? { byName[name]?[labels] }
 }

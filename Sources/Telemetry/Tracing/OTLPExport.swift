@@ -1,38 +1,78 @@
 import AdapterKit
+import Synchronization
 import Tracing
 import ValueTree
 import WireFormats
 
 /// Sends spans to a collector as OTLP in JSON. Source: OpenTelemetry Protocol 1.3, "OTLP/HTTP", and the JSON mapping of
 /// `opentelemetry/proto/trace/v1/trace.proto`.
-public struct OTLPExporter: Sendable {
-    /// Sends one request's body. Throws where the collector has not taken it.
-    public typealias Transport = @Sendable ([UInt8]) async throws -> Void
+public final class OTLPExporter: Sendable {
+    /// Where spans go.
+    public struct Destination: Sendable {
+        /// How long a span waits at most for others.
+        public let interval: Duration
+        /// Sends one request's body. Throws where the collector has not taken it.
+        public let send: @Sendable ([UInt8]) async throws -> Void
+
+        public init(interval: Duration, send: @escaping @Sendable ([UInt8]) async throws -> Void) {
+            (self.interval, self.send) = (interval, send)
+        }
+    }
+
+    private struct State {
+        /// The last one: what waits when exporting ends goes there.
+        var destination: Destination?
+        /// Nil: nothing is exported.
+        var interval: Duration?
+    }
 
     /// Spans of one request.
     private static let mostAtOnce = 512
 
     private let queue: SpanQueue
     private let version: String
-    private let interval: Duration
     private let log: Log
-    private let send: Transport
+    private let state = Mutex(State())
+    /// An element when an interval has passed, or the destination has changed.
+    private let wakes = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-    /// `interval`: how long a span waits at most for others.
-    public init(
-        _ queue: SpanQueue, version: String, interval: Duration, log: Log, send: @escaping Transport
-    ) {
+    /// Exports nothing before ``use(_:)``.
+    public init(_ queue: SpanQueue, version: String, log: Log) {
         self.queue = queue
         self.version = version
-        self.interval = interval
         self.log = log
-        self.send = send
     }
 
-    /// Exports until the task is cancelled. What waits then is left to ``flush()``.
+    /// Whether there is, or has been, somewhere to export to.
+    public var isUsed: Bool { state.withLock { $0.destination != nil } }
+
+    /// Spans go there from now on, those that wait too; nil: what waits goes to the one before, and nothing more.
+    public func use(_ destination: Destination?) {
+        state.withLock { state in
+            state.destination = destination ?? state.destination
+            state.interval = destination?.interval
+        }
+        wakes.continuation.yield()
+    }
+
+    /// Exports until the task is cancelled. What waits then is left to ``flush()``. To be called once.
     public func run() async {
         var isFailing = false
-        while (try? await Task.sleep(for: interval)) != nil { await flush(&isFailing) }
+        var wakes = wakes.stream.makeAsyncIterator()
+        while true {
+            let isWoken = await withTaskGroup(of: Void.self) { group in
+                if let interval = state.withLock({ $0.interval }) {
+                    group.addTask {
+                        if (try? await Task.sleep(for: interval)) != nil { self.wakes.continuation.yield() }
+                    }
+                }
+                let wake: Void? = await wakes.next()
+                group.cancelAll()
+                return wake != nil
+            }
+            guard isWoken else { return }
+            await flush(&isFailing)
+        }
     }
 
     /// Exports what waits now.
@@ -43,11 +83,12 @@ public struct OTLPExporter: Sendable {
 
     /// One line when failing begins and one when it ends: the queue counts the spans.
     private func flush(_ isFailing: inout Bool) async {
+        guard let destination = state.withLock({ $0.destination }) else { return }
         while true {
             let spans = queue.take(atMost: Self.mostAtOnce)
             guard !spans.isEmpty else { return }
             do {
-                try await send(try JSONFormat().write(Self.document(spans, version: version)))
+                try await destination.send(try JSONFormat().write(Self.document(spans, version: version)))
                 queue.note(exported: spans.count)
                 if isFailing { log.info("traces are exported again") }
                 isFailing = false

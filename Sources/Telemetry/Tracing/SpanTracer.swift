@@ -219,23 +219,26 @@ public struct FinishedSpan: Sendable {
 /// Spans that wait to be exported: as many as the limit says. What comes while it is full is dropped and counted.
 public final class SpanQueue: Sendable {
     private struct State {
+        var limit: Int
         var spans: [FinishedSpan] = []
         var dropped: UInt64 = 0
         var exported: UInt64 = 0
         var failed: UInt64 = 0
     }
 
-    /// `traces.queue`
-    public let limit: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
+    /// `limit`: how many spans wait, at least one (`traces.queue`).
     public init(limit: Int) {
-        self.limit = max(1, limit)
+        state = Mutex(State(limit: max(1, limit)))
     }
+
+    /// Those that wait already stay.
+    public func use(limit: Int) { state.withLock { $0.limit = max(1, limit) } }
 
     func add(_ span: FinishedSpan) {
         state.withLock { state in
-            guard state.spans.count < limit else {
+            guard state.spans.count < state.limit else {
                 state.dropped += 1
                 return
             }

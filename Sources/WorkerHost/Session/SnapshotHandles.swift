@@ -1,5 +1,6 @@
 import AdapterKit
 import AdapterProtocol
+import Admission
 import Dispatch
 import Synchronization
 
@@ -49,8 +50,8 @@ final class SnapshotHandles: Sendable {
     private func open(
         _ records: any RecordStore, within: Duration?, isOfCaller: Bool, of call: CallSnapshots
     ) async throws -> (number: Int, position: Revision) {
-        let permits = share.permits
-        let permit = try await permits.acquire(for: share.adapter)
+        let permits = share.permits.queue
+        let permit = try await permits.acquire(share.adapter).place
         let snapshot = OpenSnapshot(
             until: .now + (within.map { max(.zero, min($0, Self.longest)) } ?? time), isOfCaller: isOfCaller)
         let number = state.withLock { state in
@@ -58,7 +59,7 @@ final class SnapshotHandles: Sendable {
             if !state.isClosed { state.open[state.last] = snapshot }
             return state.last
         }
-        permits.end(permit) { [self] in
+        permits.hold(permit) { [self] in
             state.withLock { state in
                 guard !state.brokenOff.contains(number) else { return }
                 state.brokenOff = (state.brokenOff + [number]).suffix(Self.mostRemembered)
@@ -68,7 +69,7 @@ final class SnapshotHandles: Sendable {
         let closing = call.add { snapshot.withdraw() }
         snapshot.hold(records) { [self] in
             state.withLock { $0.open[number] = nil }
-            permits.release(permit)
+            permits.leave(permit)
             if let closing { call.remove(closing) }
         }
         if state.withLock({ $0.isClosed }) { snapshot.close() }

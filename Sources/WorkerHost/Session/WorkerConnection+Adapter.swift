@@ -13,6 +13,10 @@ extension WorkerConnection {
         _ = try await ask(RequestMethod.start, parameters.message.dictionaryValue ?? [:])
     }
 
+    public func switchWork(on isOn: Bool) async throws {
+        _ = try await ask(isOn ? RequestMethod.activate : RequestMethod.drain)
+    }
+
     public func stop() async { _ = try? await ask(RequestMethod.stop) }
 
     public func handle(_ call: Call) async throws -> OperationResult {
@@ -20,6 +24,7 @@ extension WorkerConnection {
             "operation": call.operation.message, "input": .dictionary(call.input), "caller": call.caller.message,
             "requestID": call.requestID.message, "left": (call.deadline - .now).message,
         ]
+        parameters["session"] = call.session?.message
         parameters["context"] = contextMessage
         let scope = CallScope(caller: call.caller, records: call.records)
         let result = try read(

@@ -82,7 +82,6 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         }
         connection.withLock { $0 = nil }
         snapshots.closeAll()
-        turns.close()
         for waiter in waiters { waiter.resume(returning: result) }
     }
 
@@ -96,7 +95,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
                 let spoken = AdapterProtocolVersion.spoken.map(String.init).joined(separator: ", ")
                 throw refuse("the worker speaks version \(hello.version), the gateway speaks \(spoken)")
             }
-            if let problem = DeclarationCheck.problem(hello) {
+            if let problem = hello.problem {
                 throw violated("\(RequestMethod.hello): \(problem)")
             }
             state.withLock {
@@ -130,12 +129,13 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         let first = response.maximumFirst ?? PreparedChange.maximumFirst
         let rules = response.hasRules ? WorkerRecordRules(of: response.declaration, maximumFirst: first) : nil
         let declaration = rules.map { response.declaration.holding(to: $0) } ?? response.declaration
-        if let problem = rules?.problem ?? DeclarationCheck.problem(response.declaration) {
+        if let problem = rules?.problem ?? response.declaration.problems.first?.description {
             throw WorkerRefusal("What the adapter \(name) declares cannot be served: \(problem)")
         }
         return WorkerDescription(
             declaration: declaration, services: response.services.map(Set.init), samples: response.samples,
-            shapedErrors: Set(response.shapedErrors), protocolVersion: greeting.protocolVersion)
+            shapedErrors: Set(response.shapedErrors), worksBesideCalls: response.worksBesideCalls,
+            protocolVersion: greeting.protocolVersion)
     }
 
     private var isOfVersion1: Bool { greeting.protocolVersion == 1 }

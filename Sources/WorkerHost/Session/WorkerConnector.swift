@@ -47,6 +47,8 @@ public struct WorkerDescription: Sendable {
     public let samples: [SampleRecords]
     /// The mounts whose errors it answers in a shape of its own.
     public let shapedErrors: Set<OperationName>
+    /// Whether what it does beside its calls begins and ends when it is asked to.
+    public let worksBesideCalls: Bool
     /// The version of the protocol that the program speaks.
     public let protocolVersion: Int
 }

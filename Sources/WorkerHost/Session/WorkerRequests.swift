@@ -37,6 +37,8 @@ struct WorkerRequests: Sendable {
         case RequestMethod.account: return try await context.accounts.account(named: try map("name")).message
         case RequestMethod.accounts:
             return try await context.accounts.accounts(after: try map.optional("after"), limit: try limit(map)).message
+        case RequestMethod.hasSession:
+            return try await context.accounts.hasSession(try map("session"), of: try map("account")).message
         case RequestMethod.listeners:
             return context.live.listeners(in: try map("group"), of: try map("feed"), limit: try limit(map)).message
         case RequestMethod.push: return await context.push.send(try map("note"), to: try map("device")).message

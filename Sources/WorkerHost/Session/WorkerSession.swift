@@ -15,6 +15,9 @@ public protocol WorkerSession: RuleAnswering {
     /// ``ping()``. Nothing comes of one whose calls all hang.
     var received: Int { get }
 
+    /// Has what the worker does beside its calls begin, or end, and returns when it has. For one that takes that.
+    func switchWork(on isOn: Bool) async throws
+
     /// Returns when the connection has ended, and says why.
     func ended() async -> WorkerEnd
 
@@ -26,6 +29,9 @@ public protocol WorkerSession: RuleAnswering {
 }
 
 extension WorkerSession {
+    /// For sessions whose adapters do nothing beside their calls.
+    public func switchWork(on isOn: Bool) async throws {}
+
     /// For sessions whose adapters shape no errors.
     public func shapedError(
         _ error: PorticoError, status: Int, to failure: MountFailure

@@ -26,7 +26,7 @@ public struct LastDeclaration: Sendable {
             let hasRules = try? map("hasRules", as: Bool.self),
             let declaration = try? AdapterDeclaration(message: message, rules: hasRules ? RefusingRules() : nil),
             // What an earlier version of the host took may be too much for this one.
-            DeclarationCheck.problem(declaration) == nil
+            declaration.problems.isEmpty
         else { return nil }
         self.init(program: program, declaration: declaration)
     }

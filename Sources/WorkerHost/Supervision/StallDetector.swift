@@ -4,8 +4,8 @@ import FoundationEssentials
 /// that is asked with each heartbeat.
 ///
 /// Calls that expire are no proof alone, since the system that they wait for may be slow, and their callers may have gone
-/// soon. What counts is the time in which a call waits. One of which nothing came while a call had all of its time, and nothing
-/// from then to the second heartbeat at which a call waits, is broken: it has not even answered that the call was cancelled.
+/// soon. What counts is the time in which a call waits. One of which nothing came while a call had all of its time, which is
+/// as long as a heartbeat's at least, and nothing from then to the second heartbeat at which a call waits, is broken: it has not even answered that the call was cancelled.
 /// One that takes the processor all of the time is held for broken soon, any other late.
 struct StallDetector: Sendable {
     /// Calls of a worker that expired, while none was answered.
@@ -17,9 +17,9 @@ struct StallDetector: Sendable {
 
     /// A call that had all of its time, in which nothing of the worker came.
     struct Silence: Sendable, Equatable {
-        /// How much had come when it began, and when it ended.
+        /// How much had come when it was made, and when it ended.
         var received: Int
-        /// That the call had.
+        /// That the call had, with what it waited for its turn.
         var time: Duration
     }
 
@@ -44,7 +44,8 @@ struct StallDetector: Sendable {
 
     /// Why the worker is to be killed for a silence that goes on; nil: it is not. `isCalled`: it has a call now.
     mutating func reason(_ silence: Silence?, isCalled: Bool) -> String? {
-        guard let silence, isCalled else {
+        // A call that came with next to nothing of its time left says nothing.
+        guard let silence, isCalled, silence.time >= limits.heartbeatInterval else {
             self.silence = nil
             return nil
         }

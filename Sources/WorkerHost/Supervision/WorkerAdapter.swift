@@ -1,5 +1,6 @@
 import AdapterKit
 import AdapterProtocol
+import Admission
 import FoundationEssentials
 
 /// An adapter whose calls are answered by a program, which is launched, watched and launched again.
@@ -11,6 +12,7 @@ public final class WorkerAdapter: RuleAnswering {
     private let name: AdapterName
     private let calls: WorkerCalls
     private let supervisor: WorkerSupervisor
+    private let work: WorkBesideCalls
     private let reports: CrashReports
     private let repeatable: Set<OperationName>
     private let idempotent: Set<OperationName>
@@ -30,6 +32,7 @@ public final class WorkerAdapter: RuleAnswering {
     ///   - serviceOperations: the names of each of the adapter's ``ServiceOperations``, in their order.
     ///   - samples: records to show the adapter with, as it declares them.
     ///   - shapedErrors: the mounts whose errors it answers in a shape of its own.
+    ///   - worksBesideCalls: whether it takes `activate` and `drain`.
     ///   - protocolVersion: the version of the protocol that its program speaks; nil: not known.
     ///   - crashFile: where the last crash reports are kept, not in the program's own folder; nil: in memory.
     ///   - kept: where the declaration is kept once the program has started (``LastDeclaration``), not in the program's own
@@ -38,7 +41,7 @@ public final class WorkerAdapter: RuleAnswering {
     public init(
         _ program: WorkerProgram, connector: any WorkerConnecting, declaration: AdapterDeclaration,
         serviceOperations: [Set<String>] = [], samples: [SampleRecords] = [],
-        shapedErrors: Set<OperationName> = [], protocolVersion: Int? = nil,
+        shapedErrors: Set<OperationName> = [], worksBesideCalls: Bool = false, protocolVersion: Int? = nil,
         limits: SupervisionLimits = SupervisionLimits(),
         callLimits: CallLimits = CallLimits(), crashFile: String?, kept: (file: String, program: String)? = nil,
         clock: any WallClock, log: Log
@@ -54,8 +57,10 @@ public final class WorkerAdapter: RuleAnswering {
         self.shapedErrors = shapedErrors
         self.protocolVersion = protocolVersion
         reports = CrashReports(path: crashFile)
+        work = WorkBesideCalls(isTaken: worksBesideCalls)
         supervisor = WorkerSupervisor(
-            program, connector: connector, calls: calls, limits: limits, crashes: reports, clock: clock, log: log)
+            program, connector: connector, calls: calls, limits: limits, work: work, crashes: reports, clock: clock,
+            log: log)
         repeatable = Set(declaration.operations.filter { $0.effect == .reads && $0.isIdempotent }.map(\.name))
         idempotent = Set(declaration.operations.filter(\.isIdempotent).map(\.name))
         self.serviceOperations = serviceOperations.enumerated().map {
@@ -73,7 +78,7 @@ public final class WorkerAdapter: RuleAnswering {
     public var crashes: [CrashReport] { reports.all }
 
     /// Calls that the program has, and calls that wait for it.
-    public var callCounts: (inFlight: Int, queued: Int) { calls.counts }
+    public var callCounts: (inFlight: Int, queued: Int) { (calls.counts.running, calls.counts.waiting) }
 
     /// Launches the program anew, once the calls under way have ended.
     public func restart() { supervisor.restart() }
@@ -85,6 +90,10 @@ public final class WorkerAdapter: RuleAnswering {
             log.warning("declaration cannot be kept", ["detail": .text("\(error)")])
         }
     }
+
+    public func activate() { work.begin() }
+
+    public func drain() async { await work.end() }
 
     /// The program's folder is removed, too: it belongs to this instance.
     public func stop() async {

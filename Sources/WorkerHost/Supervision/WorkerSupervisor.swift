@@ -1,4 +1,5 @@
 import AdapterKit
+import Admission
 import Synchronization
 
 /// A worker as operators see it.
@@ -45,6 +46,7 @@ final class WorkerSupervisor: Sendable {
         let log: Log
         let signals: AsyncStream<Signal>.Continuation
         let report: Published
+        let work: WorkBesideCalls
     }
 
     fileprivate final class Published: Sendable {
@@ -59,13 +61,13 @@ final class WorkerSupervisor: Sendable {
 
     init(
         _ program: WorkerProgram, connector: any WorkerConnecting, calls: WorkerCalls, limits: SupervisionLimits,
-        crashes: CrashReports, clock: any WallClock, log: Log
+        work: WorkBesideCalls, crashes: CrashReports, clock: any WallClock, log: Log
     ) {
         let (stream, signals) = AsyncStream<Signal>.makeStream()
         self.stream = stream
         parts = Parts(
             program: program, connector: connector, calls: calls, limits: limits, crashes: crashes, clock: clock,
-            log: log, signals: signals, report: Published())
+            log: log, signals: signals, report: Published(), work: work)
     }
 
     deinit { parts.signals.finish() }
@@ -175,10 +177,10 @@ private struct SupervisorLoop {
         let now = ContinuousClock.now
         switch signal {
         case .event(let event):
-            if case .disconnected(machine.attempt, _) = event { callsAtEnd = callsAtEnd ?? parts.calls.counts.inFlight }
+            if case .disconnected(machine.attempt, _) = event { callsAtEnd = callsAtEnd ?? parts.calls.counts.running }
             let actions = machine.handle(event, at: now)
             guard case .answered(machine.attempt) = event, let process else { return actions }
-            let isCalled = parts.calls.counts.inFlight > 0
+            let isCalled = parts.calls.counts.running > 0
             let silence = stalls.reason(parts.calls.silence, isCalled: isCalled)
             let stall = stalls.reason(
                 parts.calls.stall, isCalled: isCalled, processorDemand: process.processorDemand, at: now)
@@ -212,7 +214,7 @@ private struct SupervisorLoop {
             return []
         case .exited(let attempt, let exit):
             guard attempt == machine.attempt else { return [] }
-            callsAtEnd = callsAtEnd ?? parts.calls.counts.inFlight
+            callsAtEnd = callsAtEnd ?? parts.calls.counts.running
             self.exit = exit
             session?.close()
             let excess = process?.excess.map { WorkerStateMachine.Event.exceeded(attempt, $0) }
@@ -239,7 +241,7 @@ private struct SupervisorLoop {
         case .terminate: terminate(&group)
         case .kill(let attempt):
             killed = attempt
-            callsAtEnd = callsAtEnd ?? parts.calls.counts.inFlight
+            callsAtEnd = callsAtEnd ?? parts.calls.counts.running
             session?.close()
             process?.kill()
         case .report(let attempt, let reason): report(attempt, reason)
@@ -354,7 +356,12 @@ extension WorkerSupervisor.Parts {
             yield(.connected(attempt, session))
             try await session.start(context)
             yield(.event(.ready(attempt)))
-            let end = await session.ended()
+            let work = work
+            let end = await withTaskGroup(of: Void.self) { group in
+                group.addTask { await work.follow(session) }
+                defer { group.cancelAll() }
+                return await session.ended()
+            }
             // Of one that goes on there is no status to wait for.
             let goesOn = end == .disconnected && process.isExiting == false
             yield(

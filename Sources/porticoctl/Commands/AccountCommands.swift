@@ -13,9 +13,8 @@ struct Accounts: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get("/admin/v1/accounts") }
-            try Printer(style: options.output).show(
-                value, columns: ["name", "displayName", "roles", "state"], list: "accounts")
+            try await options.show(
+                "/admin/v1/accounts", columns: ["name", "displayName", "roles", "state"], list: "accounts")
         }
     }
 

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 
 /// The files of a new adapter's package: those of the SDK's `AdapterTemplates`, under the adapter's names.
-struct AdapterTemplate {
+struct AdapterTemplate: PackageTemplate {
     /// What a package begins with.
     enum Kind: String, CaseIterable, ExpressibleByArgument {
         case entity, operation, mirror, mount
@@ -29,23 +29,6 @@ struct AdapterTemplate {
             }
         }
         self.files = files
-    }
-
-    /// Makes the folder. Throws where it is there, so that nothing is written over.
-    func write(to folder: URL) throws {
-        guard !FileManager.default.fileExists(atPath: folder.path) else {
-            throw CommandError("\(folder.path) is there already.")
-        }
-        do {
-            for (path, text) in files.sorted(by: { $0.key < $1.key }) {
-                let place = folder.appendingPathComponent(path)
-                try FileManager.default.createDirectory(
-                    at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
-                try Data(text.utf8).write(to: place)
-            }
-        } catch {
-            throw CommandError("\(folder.path) cannot be written: \(error.localizedDescription)")
-        }
     }
 
     private static func texts(below folder: URL) throws -> [(path: String, text: String)] {

@@ -136,8 +136,7 @@ struct AdminCommands: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get(AdminCommands.path) }
-            try Printer(style: options.output).show(value, columns: ["name", "role", "created"], list: "tokens")
+            try await options.show(AdminCommands.path, columns: ["name", "role", "created"], list: "tokens")
         }
     }
 

@@ -1,9 +1,7 @@
 import ArgumentParser
-import AsyncHTTPClient
+import CSV
 import ConnectedSystems
 import Foundation
-import NIOCore
-import NIOHTTP1
 import ValueTree
 import WireFormats
 
@@ -22,26 +20,19 @@ struct ConnectCommands: AsyncParsableCommand {
         @Option(help: "The system's name below `upstreams`.") var upstream: String = "system"
 
         func run() async throws {
-            let bytes = source.lowercased().hasPrefix("http") ? try await fetched() : try FileContents.read(source)
+            let bytes: [UInt8]
+            if source.lowercased().hasPrefix("http") {
+                bytes = try await RemoteDocument(
+                    address: source, maximumBytes: OpenAPIDraft.maximumBytes,
+                    shownAddress: OpenAPIDraft.shown(source), accountMayHelp: false
+                ).read()
+            } else {
+                bytes = try FileContents.read(source)
+            }
             do throws(DraftProblem) {
                 print(try OpenAPIDraft.text(bytes, source: source, upstream: upstream), terminator: "")
             } catch {
                 throw CommandError(error.description)
-            }
-        }
-
-        private func fetched() async throws -> [UInt8] {
-            do {
-                let response = try await HTTPClient.documents.execute(
-                    HTTPClientRequest(url: source), timeout: .seconds(30))
-                guard response.status == .ok else {
-                    throw CommandError("\(OpenAPIDraft.shown(source)) answered \(response.status.code).")
-                }
-                return Array(try await response.body.collect(upTo: OpenAPIDraft.maximumBytes).readableBytesView)
-            } catch let failure as CommandError {
-                throw failure
-            } catch {
-                throw CommandError("\(OpenAPIDraft.shown(source)) cannot be read: \(error)")
             }
         }
     }
@@ -61,8 +52,7 @@ struct ConnectCommands: AsyncParsableCommand {
         var arguments: [String] = []
 
         func run() throws {
-            let program = URL(fileURLWithPath: Bundle.main.executablePath ?? CommandLine.arguments[0])
-                .resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent("portico").path
+            let program = SiblingProgram.path
             var pointers = ([program, "try"] + arguments).map { strdup($0) } + [nil]
             execv(program, &pointers)
             throw CommandError("\(program) cannot be run: \(String(cString: strerror(errno)))")
@@ -76,8 +66,10 @@ struct ConnectCommands: AsyncParsableCommand {
             abstract: "Writes a connection file for a CSV file, which is read again when it changes.")
 
         @OptionGroup var file: DraftedFile
+        @Option(help: "What separates the fields: comma, semicolon, tab or bar, or the character.")
+        var separator: CSVSeparator = .comma
 
-        func run() throws { try file.draft("csv") }
+        func run() throws { try file.draft("csv", separator) }
     }
 
     /// The same of JSON.
@@ -95,12 +87,13 @@ struct ConnectCommands: AsyncParsableCommand {
         @Argument(help: "The file with a list of rows.") var file: String
         @Option(help: "The entity's name; that of the file where it is left out.") var entity: String?
 
-        func draft(_ format: String) throws {
+        func draft(_ format: String, _ separator: CSVSeparator = .comma) throws {
             let name = URL(fileURLWithPath: file).deletingPathExtension().lastPathComponent
             let bytes = try FileContents.read(file)
             do throws(DraftProblem) {
                 print(
-                    try FileDraft.text(bytes, format: format, file: file, entity: entity ?? name, title: name),
+                    try FileDraft.text(
+                        bytes, format: format, separator: separator, file: file, entity: entity ?? name, title: name),
                     terminator: "")
             } catch {
                 throw CommandError(error.description)

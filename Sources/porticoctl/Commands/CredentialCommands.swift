@@ -13,9 +13,9 @@ struct Keys: AsyncParsableCommand {
         @Argument(help: "The account's name.") var name: String
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get(Keys.path(name)) }
-            try Printer(style: options.output).show(
-                value, columns: ["id", "title", "roles", "adapters", "readOnly", "created", "expires"], list: "keys")
+            try await options.show(
+                Keys.path(name),
+                columns: ["id", "title", "roles", "adapters", "readOnly", "created", "expires"], list: "keys")
         }
     }
 
@@ -89,11 +89,9 @@ struct SessionCommands: AsyncParsableCommand {
         @Argument(help: "The account's name.") var name: String
 
         func run() async throws {
-            let value = try await options.withConnection {
-                try await $0.get("/admin/v1/accounts/\(name.asPathSegment)/sessions")
-            }
-            try Printer(style: options.output).show(
-                value, columns: ["id", "created", "lastUsed", "expires", "address"], list: "sessions")
+            try await options.show(
+                "/admin/v1/accounts/\(name.asPathSegment)/sessions",
+                columns: ["id", "created", "lastUsed", "expires", "address"], list: "sessions")
         }
     }
 

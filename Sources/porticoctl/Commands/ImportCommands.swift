@@ -1,4 +1,5 @@
 import ArgumentParser
+import CSV
 import Foundation
 import Synchronization
 import ValueTree
@@ -32,6 +33,14 @@ struct Users: AsyncParsableCommand {
     }
 }
 
+extension CSVSeparator: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+
+    public var defaultValueDescription: String { name }
+
+    public static var allValueStrings: [String] { allCases.map(\.name) }
+}
+
 /// A file of records and what becomes of those that are there already.
 struct ImportedFile: ParsableArguments {
     enum Mode: String, ExpressibleByArgument, CaseIterable {
@@ -40,6 +49,8 @@ struct ImportedFile: ParsableArguments {
     }
 
     @Argument(help: "The file; its extension decides the format.") var file: String
+    @Option(help: "What separates the fields of a CSV file: comma, semicolon, tab or bar, or the character.")
+    var separator: CSVSeparator = .comma
     @Option(help: "append to what is there, or replace it.") var mode: Mode = .append
     @Flag(
         help:
@@ -60,15 +71,19 @@ struct ImportedFile: ParsableArguments {
         let bytes = try FileContents.read(file)
         progress.show("loading \(bytes.count) bytes", 0.5)
         defer { progress.end() }
-        let path = Self.path(adapter, mode: mode.rawValue, beside: loss)
+        let path = Self.path(adapter, mode: mode.rawValue, beside: members)
         let type = try FileContents.mediaType(of: file)
         let result = try await options.withConnection { try await $0.post(path, file: bytes, type: type) }
         progress.end()
         try Printer(style: options.output).show(result)
     }
 
-    /// What is said of records that are not in the file.
-    var loss: [String: String] { acceptLoss ? ["acceptLoss": "true"] : [:] }
+    /// What is said of the file beside its rows.
+    var members: [String: String] {
+        var members = acceptLoss ? ["acceptLoss": "true"] : [:]
+        if separator != .comma { members["separator"] = separator.name }
+        return members
+    }
 
     /// Where an adapter's import is posted to.
     static func path(_ adapter: String, mode: String, beside: [String: String]) -> String {
@@ -155,7 +170,7 @@ struct ImportUpload {
 
     /// Whether there is more than one part: a single one is checked by its own transaction.
     private func isLong() throws -> Bool {
-        let parts = try PartReader(file.file, from: from)
+        let parts = try PartReader(file.file, from: from, separator: file.separator)
         return try parts.next() != nil && parts.next() != nil
     }
 
@@ -163,7 +178,7 @@ struct ImportUpload {
     private func send(
         over connection: Connection, checking: Bool, keeps: Int64 = 0, _ progress: ProgressBar
     ) async throws -> Outcome {
-        let parts = try PartReader(file.file, from: from)
+        let parts = try PartReader(file.file, from: from, separator: file.separator)
         var (outcome, isFirst) = (Outcome(), true)
         while let part = try parts.next() {
             if Interruption.isAsked { throw stopped(before: part, outcome, checking) }
@@ -171,7 +186,7 @@ struct ImportUpload {
             progress.show("\(step) (\(part.location))", parts.fraction)
             let mode = checking ? "check" : isFirst ? file.mode.rawValue : ImportedFile.Mode.append.rawValue
             do {
-                var members = beside.merging(part.position) { $1 }.merging(file.loss) { $1 }
+                var members = beside.merging(part.position) { $1 }.merging(file.members) { $1 }
                 if isFirst, keeps > 0 { members["keeps"] = String(keeps) }
                 let path = ImportedFile.path(adapter, mode: mode, beside: members)
                 let answer = try await connection.post(path, file: part.bytes, type: parts.mediaType)

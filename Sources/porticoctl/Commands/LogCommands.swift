@@ -28,10 +28,15 @@ struct Logs: AsyncParsableCommand {
         @Option(help: "The lines of the request whose id this is, or stands in this text.") var request: String?
         @Option(help: "The lines of the last 30s, 15m, 8h or 2d, or those since a time such as 2026-11-26T14:00:00Z.")
         var since: String?
+        @Option(help: "The lines before a time such as 2026-11-26T14:05:00Z.") var until: String?
+        @Flag(help: "Leaves out the requests of operators, those of the console too.") var withoutOperators = false
         @Option(help: "How many at most, the newest; left out: 100, with --since as many as there are.")
         var limit: Int64?
 
         func validate() throws {
+            if let until, WireDate(rfc3339: until) == nil {
+                throw ValidationError("--until takes a time such as 2026-11-26T14:05:00Z.")
+            }
             guard let since, Figures.seconds(since) == nil, WireDate(rfc3339: since) == nil else { return }
             throw ValidationError("--since takes a time span such as 15m, or a time such as 2026-11-26T14:00:00Z.")
         }
@@ -57,6 +62,8 @@ struct Logs: AsyncParsableCommand {
                 "after": .int64(number), "limit": .int64(limit ?? (since == nil ? 100 : 10_000)),
             ]
             if let seconds { query["since"] = .double(seconds) }
+            if let until { query["until"] = .string(until) }
+            if withoutOperators { query["operators"] = false }
             if let level { query["level"] = .string(level) }
             if let adapter { query["adapter"] = .string(adapter) }
             if let request { query["request"] = .string(request) }
@@ -94,8 +101,7 @@ struct Logs: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get("/admin/v1/logs/levels") }
-            try Printer(style: options.output).show(value, columns: ["module", "level", "own"], list: "levels")
+            try await options.show("/admin/v1/logs/levels", columns: ["module", "level", "own"], list: "levels")
         }
     }
 

@@ -4,7 +4,7 @@ import ValueTree
 struct Mirrors: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Mirrors of other systems: how old they are, what is held back.",
-        subcommands: [List.self, Show.self, Refresh.self, Release.self])
+        subcommands: [List.self, Show.self, Refresh.self, Preview.self, Release.self])
 
     struct Name: ParsableArguments {
         @Argument(help: "The mirror: adapter/entity.") var name: String
@@ -29,9 +29,9 @@ struct Mirrors: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get("/admin/v1/mirrors") }
-            try Printer(style: options.output).show(
-                value, columns: ["name", "upstream", "state", "asOf", "ageSeconds", "failures"], list: "mirrors")
+            try await options.show(
+                "/admin/v1/mirrors",
+                columns: ["name", "upstream", "state", "asOf", "ageSeconds", "failures"], list: "mirrors")
         }
     }
 
@@ -43,8 +43,7 @@ struct Mirrors: AsyncParsableCommand {
         @OptionGroup var mirror: Name
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get(mirror.path()) }
-            try Printer(style: options.output).show(value)
+            try await options.show(mirror.path())
         }
     }
 
@@ -58,6 +57,26 @@ struct Mirrors: AsyncParsableCommand {
         func run() async throws {
             let body: WireValue = full ? ["full": true] : [:]
             let value = try await options.withConnection { try await $0.post(mirror.path("/refresh"), body) }
+            try Printer(style: options.output).show(value)
+        }
+    }
+
+    struct Preview: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Shows some of the rows that the refresh which is held back would change.")
+
+        @OptionGroup var options: ConnectionOptions
+        @OptionGroup var mirror: Name
+        @Option(help: "Rows of each kind: created, updated, deleted.") var limit: Int?
+        @Option(help: "Why; needed where the rows belong to callers. It stands in the audit log.") var reason: String?
+
+        func run() async throws {
+            var body: WireDictionary = [:]
+            if let limit { body["limit"] = .int64(Int64(limit)) }
+            if let reason { body["reason"] = .string(reason) }
+            let value = try await options.withConnection {
+                try await $0.post(mirror.path("/preview"), .dictionary(body))
+            }
             try Printer(style: options.output).show(value)
         }
     }

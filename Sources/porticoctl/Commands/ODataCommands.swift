@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import Foundation
 import ODataEngine
 import ODataLanguage
@@ -7,7 +8,132 @@ import ValueTree
 
 struct ODataCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "odata", abstract: "Administers OData services.", subcommands: [ODataImport.self, ODataParse.self])
+        commandName: "odata", abstract: "Administers OData services.",
+        subcommands: [ODataImport.self, ODataParse.self, ODataFetch.self])
+}
+
+/// Stores the metadata of another system's service, which `adapters.odata.services.*.model` names.
+struct ODataFetch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch", abstract: "Writes the metadata of an OData service into a file.",
+        discussion: """
+            The schemas of other documents that the metadata refers to are written into the same file, if they are on the same \
+            server and can be read. Then it says which sets are served, and what is not. With --upstream the service is asked as the \
+            configuration says, with the upstream's credentials, by the program `portico` that stands beside this one. The \
+            password of --user comes from standard input.
+            """)
+
+    @Argument(help: "The service's root or its metadata: https://sap.example/sap/opu/odata/sap/NAME/") var url: String
+    @Argument(help: "The file to write, such as admissions.edmx.") var file: String
+    @Option(help: "The system's name below `upstreams`: URL may begin at its address.") var upstream: String?
+    @Option(help: "The configuration with the upstream.") var config: String?
+    @Option(help: "Who asks, by Basic authentication.") var user: String?
+    @Option(name: [.customShort("o"), .long], help: "text for people, json for programs.")
+    var output: OutputStyle = .text
+
+    func run() async throws {
+        guard (upstream == nil) == (config == nil) else {
+            throw CommandError("--upstream and --config belong together.", exitStatus: 2)
+        }
+        guard upstream == nil || user == nil else {
+            throw CommandError("An upstream has credentials of its own: --user has no effect.", exitStatus: 2)
+        }
+        let password = try user.map { _ in try PasswordPrompt.password() }
+        let metadata = Self.metadata(of: url)
+        let first = try await fetch(metadata, password)
+        var leftOut: [LeftOut] = []
+        let bytes: [UInt8]
+        do {
+            var schemas = try ReferencedSchemas(csdl: first, at: metadata, resolve: Self.resolved)
+            while let place = schemas.next {
+                guard Self.isSameServer(place, metadata) else {
+                    leftOut.append(LeftOut(place, "the document is at another server and was not fetched"))
+                    schemas.leaveOut()
+                    continue
+                }
+                // What needs its schemas is left out of the service, and named; the rest is served.
+                do { try schemas.receive(try await fetch(place, password)) } catch let problem as CSDLProblem {
+                    leftOut.append(LeftOut(place, "the document cannot be read: \(problem)"))
+                } catch let failure as CommandError {
+                    leftOut.append(LeftOut(place, "the document could not be fetched: \(failure.message)"))
+                    schemas.leaveOut()
+                }
+            }
+            bytes = schemas.isWhole ? first : Array(schemas.document.xmlText.utf8)
+        } catch {
+            throw error is CommandError ? error : CommandError("\(metadata) is no metadata: \(error)")
+        }
+        do { try Data(bytes).write(to: URL(fileURLWithPath: file), options: .atomic) } catch {
+            throw CommandError("\(file) cannot be written: \(error.localizedDescription)")
+        }
+        try show(bytes, leftOut)
+    }
+
+    private func show(_ bytes: [UInt8], _ leftOut: [LeftOut]) throws {
+        let servable: ServableTables
+        do { servable = try ServableTables(service: "service", csdl: bytes) } catch {
+            throw CommandError("It is stored, but nothing of it can be served: \(error)")
+        }
+        try Printer(style: output).show([
+            "file": .string(file), "version": .string(servable.version.rawValue),
+            "sets": .array(servable.tables.sources.map { .string($0) }),
+            "leftOut": .array((leftOut + servable.leftOut).map { .string("\($0)") }),
+        ])
+    }
+
+    /// `$metadata` of a service's root; the query stays, which may name SAP's client.
+    static func metadata(of url: String) -> String {
+        let path = url.prefix { $0 != "?" }
+        guard !path.hasSuffix("$metadata") else { return url }
+        return "\(path)\(path.hasSuffix("/") ? "" : "/")$metadata\(url.dropFirst(path.count))"
+    }
+
+    /// What is no address stays as it is, and is at no server.
+    @Sendable private static func resolved(_ reference: String, _ base: String) -> String {
+        URL(string: reference, relativeTo: URL(string: base))?.absoluteString ?? reference
+    }
+
+    /// Below an upstream's address an address may be a path alone, and is of its server.
+    private static func isSameServer(_ address: String, _ other: String) -> Bool {
+        func isPath(_ address: String) -> Bool { URL(string: address).map { $0.scheme == nil } ?? false }
+        if let origin = WebOrigin(address) { return origin == WebOrigin(other) }
+        return isPath(address) && isPath(other)
+    }
+
+    private func fetch(_ address: String, _ password: String?) async throws -> [UInt8] {
+        if let upstream, let config {
+            return try SiblingProgram.output(["fetch", address, "--config", config, "--upstream", upstream])
+        }
+        guard WebOrigin(address) != nil else {
+            throw CommandError("\(address) is no address of HTTP.", exitStatus: 2)
+        }
+        return try await RemoteDocument(
+            address: address, maximumBytes: ModelSource.maximumBytes, accept: "application/xml, */*;q=0.1",
+            credentials: user.flatMap { user in password.map { (user, $0) } }
+        ).read()
+    }
+}
+
+/// The gateway's program, which stands beside this one and knows how systems are called.
+enum SiblingProgram {
+    static var path: String {
+        URL(fileURLWithPath: Bundle.main.executablePath ?? CommandLine.arguments[0])
+            .resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent("portico").path
+    }
+
+    /// What it writes to standard output; what it says of a failure is shown as it is. Throws ``CommandError`` where it fails.
+    static func output(_ arguments: [String]) throws -> [UInt8] {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        do { try process.run() } catch { throw CommandError("\(path) cannot be run: \(error.localizedDescription)") }
+        let bytes = [UInt8](pipe.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw CommandError("The document could not be fetched.") }
+        return bytes
+    }
 }
 
 /// Shows how a text is understood under a rule of the OASIS grammar, and against a model what its names mean.

@@ -160,8 +160,8 @@ struct InstalledPackages: AsyncParsableCommand {
     @OptionGroup var options: ConnectionOptions
 
     func run() async throws {
-        let value = try await options.withConnection { try await $0.get("/admin/v1/packages") }
-        try Printer(style: options.output).show(
-            value, columns: ["name", "version", "previous", "rollbackReason", "problem"], list: "packages")
+        try await options.show(
+            "/admin/v1/packages",
+            columns: ["name", "version", "previous", "rollbackReason", "problem"], list: "packages")
     }
 }

@@ -1,3 +1,4 @@
+import CSV
 import Foundation
 
 /// A file of records in parts of a bounded size: CSV between two lines, a list in JSON between two of its items.
@@ -27,6 +28,7 @@ final class PartReader {
     private let file: FileHandle
     private let size: UInt64
     private let from: Int
+    private let separator: CSVSeparator
     private var pending: [UInt8] = []
     private var offset = 0
     private var taken: UInt64 = 0
@@ -37,12 +39,13 @@ final class PartReader {
     private var hasBegun = false
 
     /// Throws ``CommandError`` where the file cannot be read or its ending is not known.
-    init(_ path: String, from: Int) throws {
+    init(_ path: String, from: Int, separator: CSVSeparator = .comma) throws {
         mediaType = try FileContents.mediaType(of: path)
         guard let file = FileHandle(forReadingAtPath: path) else { throw CommandError("\(path) cannot be read.") }
         self.file = file
         self.path = path
         self.from = from
+        self.separator = separator
         size = (try? file.seekToEnd()) ?? 0
         try? file.seek(toOffset: 0)
     }
@@ -86,7 +89,7 @@ final class PartReader {
     /// Nil where the file cannot be taken apart.
     private func begin() throws -> RecordSplitter? {
         try fill()
-        if mediaType == "text/csv" { return .csv(CSVSplitter()) }
+        if mediaType == "text/csv" { return .csv(CSVSplitter(separator: separator)) }
         guard mediaType == "application/json" else { return nil }
         let blank: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
         guard pending.first(where: { !blank.contains($0) }) == UInt8(ascii: "[") else { return nil }
@@ -181,10 +184,14 @@ enum RecordSplitter {
 struct CSVSplitter {
     private enum Location { case fieldStart, plain, quoted, quoteInQuoted }
 
+    private let separator: UInt8
+
     fileprivate(set) var start = 0
     private var location = Location.fieldStart
     private var line = 1
     private var recordLine = 1
+
+    init(separator: CSVSeparator) { self.separator = separator.byte }
 
     mutating func next(
         in bytes: [UInt8], from offset: inout Int, isAtEnd: Bool
@@ -218,7 +225,7 @@ struct CSVSplitter {
         case (.quoted, UInt8(ascii: "\"")): .quoteInQuoted
         case (.quoted, _): .quoted
         case (.quoteInQuoted, UInt8(ascii: "\"")): .quoted
-        case (_, UInt8(ascii: ",")): .fieldStart
+        case (_, separator): .fieldStart
         default: .plain
         }
     }

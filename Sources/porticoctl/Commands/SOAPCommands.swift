@@ -1,9 +1,6 @@
 import ArgumentParser
-import AsyncHTTPClient
 import CommandLineSupport
 import Foundation
-import NIOCore
-import NIOHTTP1
 import SOAP
 import ValueTree
 
@@ -22,8 +19,6 @@ struct SOAPFetch: AsyncParsableCommand {
             operations can be called, and what is not mapped.
             """)
 
-    private static let deadline = TimeAmount.seconds(30)
-
     @Argument(help: "Where the WSDL is: https://hr.example/service?wsdl") var url: String
     @Argument(help: "The file to write, such as hr.wsdl.") var file: String
     @Option(help: "Who asks, by Basic authentication.") var user: String?
@@ -31,7 +26,7 @@ struct SOAPFetch: AsyncParsableCommand {
     var output: OutputStyle = .text
 
     func run() async throws {
-        guard let origin = Self.origin(of: url) else {
+        guard let origin = WebOrigin(url) else {
             throw CommandError("\(url) is no address of HTTP.", exitStatus: 2)
         }
         let password = try user.map { _ in try PasswordPrompt.password() }
@@ -39,7 +34,7 @@ struct SOAPFetch: AsyncParsableCommand {
         var download = DescriptionDownload(url, file: location.lastPathComponent)
         do {
             while let address = download.next {
-                let credentials = Self.origin(of: address) == origin ? password : nil
+                let credentials = WebOrigin(address) == origin ? password : nil
                 try download.receive(try await fetch(address, password: credentials))
             }
         } catch let problem as SchemaProblem {
@@ -64,30 +59,11 @@ struct SOAPFetch: AsyncParsableCommand {
         ])
     }
 
-    private static func origin(of address: String) -> String? {
-        guard let url = URL(string: address), let scheme = url.scheme?.lowercased(),
-            ["http", "https"].contains(scheme),
-            let host = url.host
-        else { return nil }
-        return "\(scheme)://\(host.lowercased()):\(url.port ?? (scheme == "https" ? 443 : 80))"
-    }
-
     private func fetch(_ address: String, password: String?) async throws -> [UInt8] {
-        var request = HTTPClientRequest(url: address)
-        request.headers.add(name: "Accept", value: "text/xml, application/xml, */*;q=0.1")
-        if let user, let password { request.setBasicAuth(username: user, password: password) }
-        do {
-            let response = try await HTTPClient.documents.execute(request, timeout: Self.deadline)
-            guard response.status != .unauthorized else {
-                throw CommandError("\(address) is for those who sign in: name an account with --user.", exitStatus: 4)
-            }
-            guard response.status == .ok else { throw CommandError("\(address) answered \(response.status.code).") }
-            let body = try await response.body.collect(upTo: ServiceDescriptionReader.maximumBytes)
-            return Array(body.readableBytesView)
-        } catch let failure as CommandError {
-            throw failure
-        } catch {
-            throw CommandError("\(address) cannot be read: \(error)")
-        }
+        try await RemoteDocument(
+            address: address, maximumBytes: ServiceDescriptionReader.maximumBytes,
+            accept: "text/xml, application/xml, */*;q=0.1",
+            credentials: user.flatMap { user in password.map { (user, $0) } }
+        ).read()
     }
 }

@@ -7,8 +7,7 @@ struct Status: AsyncParsableCommand {
     @OptionGroup var options: ConnectionOptions
 
     func run() async throws {
-        let value = try await options.withConnection { try await $0.get("/admin/v1/status") }
-        try Printer(style: options.output).show(value)
+        try await options.show("/admin/v1/status")
     }
 }
 
@@ -26,9 +25,9 @@ struct Adapters: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get("/admin/v1/adapters") }
-            try Printer(style: options.output).show(
-                value, columns: ["name", "title", "version", "state", "access", "entities"], list: "adapters")
+            try await options.show(
+                "/admin/v1/adapters",
+                columns: ["name", "title", "version", "state", "access", "entities"], list: "adapters")
         }
     }
 
@@ -42,17 +41,11 @@ struct Adapters: AsyncParsableCommand {
 
         func run() async throws {
             guard !crashes else { return try await showCrashes() }
-            let value = try await options.withConnection {
-                try await $0.get("/admin/v1/adapters/\(name.asPathSegment)")
-            }
-            try Printer(style: options.output).show(value)
+            try await options.show("/admin/v1/adapters/\(name.asPathSegment)")
         }
 
         private func showCrashes() async throws {
-            let value = try await options.withConnection {
-                try await $0.get("/admin/v1/adapters/\(name.asPathSegment)/crashes")
-            }
-            try Printer(style: options.output).show(value)
+            try await options.show("/admin/v1/adapters/\(name.asPathSegment)/crashes")
         }
     }
 }
@@ -101,10 +94,17 @@ struct Audit: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
         @Option(help: "How many, at most 1000.") var limit: Int64 = 100
         @Option(help: "Only those before this number.") var before: Int64?
+        @Option(help: "Only those of this kind, such as signIn.refused.") var kind: String?
+        @Option(help: "Only what this account, token or other text did, or was done to.") var person: String?
+        @Option(help: "Only those since a time such as 2026-11-26T14:00:00Z.") var from: String?
+        @Option(help: "Only those before a time.") var until: String?
 
         func run() async throws {
             var page: WireDictionary = ["limit": .int64(limit)]
             if let before { page["before"] = .int64(before) }
+            for case (let name, let text?) in [("kind", kind), ("person", person), ("from", from), ("until", until)] {
+                page[name] = .string(text)
+            }
             let value = try await options.withConnection {
                 try await $0.post("/admin/v1/audit/entries", .dictionary(page))
             }

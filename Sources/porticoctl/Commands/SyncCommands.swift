@@ -4,7 +4,10 @@ import ValueTree
 struct Sync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Offline sync: how far the log is, what changed, who has what.",
-        subcommands: [State.self, Devices.self, Changes.self, Explain.self, SyncCompact.self, SyncSweep.self])
+        subcommands: [
+            State.self, Devices.self, OneDevice.self, Conflicts.self, Changes.self, Explain.self, SyncCompact.self,
+            SyncSweep.self,
+        ])
 
     struct State: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -13,14 +16,13 @@ struct Sync: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get("/admin/v1/sync/status") }
-            try Printer(style: options.output).show(value)
+            try await options.show("/admin/v1/sync/status")
         }
     }
 
     struct Devices: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the devices that have pushed: whose they are, when and how far.")
+            abstract: "Lists the devices: whose they are, when they were seen, how far they are behind.")
 
         @OptionGroup var options: ConnectionOptions
         @Option(help: "Only those behind this id.") var after: String?
@@ -28,11 +30,37 @@ struct Sync: AsyncParsableCommand {
 
         func run() async throws {
             let start = after.map { "&after=\($0.asPathSegment)" } ?? ""
-            let value = try await options.withConnection {
-                try await $0.get("/admin/v1/sync/devices?limit=\(limit)\(start)")
-            }
-            try Printer(style: options.output).show(
-                value, columns: ["id", "account", "lastPush", "lastSequence"], list: "devices")
+            try await options.show(
+                "/admin/v1/sync/devices?limit=\(limit)\(start)",
+                columns: ["id", "account", "lastSeen", "lag", "lastPush", "lastSequence", "outcomes"], list: "devices")
+        }
+    }
+
+    struct OneDevice: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "device", abstract: "Shows what became of the latest changes of one device.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The device's id.") var id: String
+
+        func run() async throws {
+            try await options.show("/admin/v1/sync/devices/\(id.asPathSegment)")
+        }
+    }
+
+    struct Conflicts: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists devices' changes that did not become the record, the latest first.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Option(help: "Only those before this number.") var before: Int64?
+        @Option(help: "At most so many, up to 1000.") var limit = 100
+
+        func run() async throws {
+            let start = before.map { "&before=\($0)" } ?? ""
+            try await options.show(
+                "/admin/v1/sync/conflicts?limit=\(limit)\(start)",
+                columns: ["number", "time", "cause", "author", "device", "collection", "id"], list: "conflicts")
         }
     }
 
@@ -46,11 +74,9 @@ struct Sync: AsyncParsableCommand {
 
         func run() async throws {
             let start = after.map { "&after=\($0)" } ?? ""
-            let value = try await options.withConnection {
-                try await $0.get("/admin/v1/sync/changes?limit=\(limit)\(start)")
-            }
-            try Printer(style: options.output).show(
-                value, columns: ["position", "time", "kind", "collection", "id", "changed"], list: "changes")
+            try await options.show(
+                "/admin/v1/sync/changes?limit=\(limit)\(start)",
+                columns: ["position", "time", "kind", "collection", "id", "changed"], list: "changes")
         }
     }
 
@@ -66,10 +92,7 @@ struct Sync: AsyncParsableCommand {
             let path = record.split(separator: "/", omittingEmptySubsequences: false).map {
                 String($0).asPathSegment
             }.joined(separator: "/")
-            let value = try await options.withConnection {
-                try await $0.get("/admin/v1/sync/explanations/\(user.asPathSegment)/\(path)")
-            }
-            try Printer(style: options.output).show(value)
+            try await options.show("/admin/v1/sync/explanations/\(user.asPathSegment)/\(path)")
         }
     }
 }

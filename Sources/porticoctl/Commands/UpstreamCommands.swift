@@ -11,10 +11,9 @@ struct Upstreams: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get("/admin/v1/upstreams") }
-            try Printer(style: options.output).show(
-                value, columns: ["name", "state", "active", "waiting", "calls", "credentials", "url"],
-                list: "upstreams")
+            try await options.show(
+                "/admin/v1/upstreams",
+                columns: ["name", "state", "active", "waiting", "calls", "credentials", "url"], list: "upstreams")
         }
     }
 
@@ -25,10 +24,7 @@ struct Upstreams: AsyncParsableCommand {
         @Argument(help: "The upstream's name.") var name: String
 
         func run() async throws {
-            let value = try await options.withConnection {
-                try await $0.get("/admin/v1/upstreams/\(name.asPathSegment)")
-            }
-            try Printer(style: options.output).show(value)
+            try await options.show("/admin/v1/upstreams/\(name.asPathSegment)")
         }
     }
 

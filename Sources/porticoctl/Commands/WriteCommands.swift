@@ -24,9 +24,8 @@ struct Writes: AsyncParsableCommand {
             let asked = [("author", author), ("record", record), ("mirror", mirror)]
                 .compactMap { name, value in value.map { "\(name)=\($0.asPathSegment)" } }
             let path = "/admin/v1/writes" + (asked.isEmpty ? "" : "?" + asked.joined(separator: "&"))
-            let value = try await options.withConnection { try await $0.get(path) }
-            try Printer(style: options.output).show(
-                value,
+            try await options.show(
+                path,
                 columns: ["id", "collection", "record", "state", "reason", "tries", "answer", "author", "created"],
                 list: "writes")
         }
@@ -40,8 +39,7 @@ struct Writes: AsyncParsableCommand {
         @OptionGroup var write: ID
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.get(write.path()) }
-            try Printer(style: options.output).show(value)
+            try await options.show(write.path())
         }
     }
 

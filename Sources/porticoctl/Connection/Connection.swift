@@ -70,7 +70,9 @@ struct Connection {
 
     private func answer(to request: HTTPClientRequest) async throws -> WireValue {
         let (status, bytes) = try await bytes(of: request)
-        let value = bytes.isEmpty ? WireValue.null : try format.read(bytes)
+        guard let value = bytes.isEmpty ? WireValue.null : try? format.read(bytes),
+            !address.isOfAnother(value["error"]?["code"]?.stringValue)
+        else { throw CommandError(address.strangersAnswer(status), isUnanswered: status >= 500) }
         guard status < 400 else { throw Self.failure(value, status) }
         return value
     }
@@ -225,6 +227,14 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
+    /// Asks the gateway for a value and shows it.
+    func show(
+        _ path: String, columns: [String]? = nil, list: String? = nil, empty: String = Printer.nothing
+    ) async throws {
+        let value = try await withConnection { try await $0.get(path) }
+        try Printer(style: output).show(value, columns: columns, list: list, empty: empty)
+    }
+
     private func address() throws -> GatewayAddress {
         let url: String
         switch place {
@@ -255,10 +265,13 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     private static func token(_ path: String) throws -> String {
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw CommandError("\(path) (--token-file) cannot be read.", exitStatus: 2)
+        }
         let text = try? String(contentsOfFile: path, encoding: .utf8)
         let token = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw CommandError("\(path) holds no token.", exitStatus: 2)
+            throw CommandError("\(path) (--token-file) holds no token.", exitStatus: 2)
         }
         return token
     }

@@ -59,6 +59,25 @@ enum ConnectionFailure: Equatable {
 }
 
 extension GatewayAddress {
+    /// Whether the error of an answer says that another server stands at the address than an admin listener, such as the
+    /// gateway's public one.
+    func isOfAnother(_ code: String?) -> Bool {
+        guard case .listener = self else { return false }
+        return code == "route.notFound"
+    }
+
+    /// A sentence about an answer that no admin listener of this version gives.
+    func strangersAnswer(_ status: UInt) -> String {
+        switch self {
+        case .socket: "The answer at \(self) is no gateway's (\(status))."
+        case .listener:
+            """
+            What answers at \(self) is no admin listener of this version (\(status)). Name a gateway's with --url; \
+            with TLS it begins with https://.
+            """
+        }
+    }
+
     /// A sentence that says why no answer came, with the option that names another address or another certificate.
     func explanation(of error: any Error) -> String {
         switch (self, ConnectionFailure(error)) {

@@ -1,8 +1,5 @@
-import AsyncHTTPClient
 import CommandLineSupport
 import Foundation
-import NIOCore
-import NIOHTTP1
 import ODataModel
 import ValueTree
 import WireFormats
@@ -16,7 +13,6 @@ enum ModelSource {
 
     /// Larger documents are not read.
     static let maximumBytes = 16 << 20
-    private static let deadline = TimeAmount.seconds(30)
 
     /// Nil for a service's name alone, of which nothing is known without a gateway.
     init?(service: String, gateway: String?, user: String?) {
@@ -38,25 +34,10 @@ enum ModelSource {
             return try Self.model([UInt8](bytes), from: path)
         case .served(let name, let gateway, let user):
             let address = "\(gateway)/odata/v4/\(name.asPathSegment)/$metadata"
-            return try Self.model(try await Self.fetch(address, user), from: address)
-        }
-    }
-
-    private static func fetch(_ address: String, _ user: String?) async throws -> [UInt8] {
-        var request = HTTPClientRequest(url: address)
-        request.headers.add(name: "Accept", value: "application/xml")
-        if let user { request.setBasicAuth(username: user, password: try PasswordPrompt.password()) }
-        do {
-            let response = try await HTTPClient.documents.execute(request, timeout: deadline)
-            guard response.status != .unauthorized else {
-                throw CommandError("\(address) is for those who sign in: name an account with --user.", exitStatus: 4)
-            }
-            guard response.status == .ok else { throw CommandError("\(address) answered \(response.status.code).") }
-            return Array(try await response.body.collect(upTo: maximumBytes).readableBytesView)
-        } catch let failure as CommandError {
-            throw failure
-        } catch {
-            throw CommandError("\(address) cannot be read: \(error)")
+            let credentials = try user.map { ($0, try PasswordPrompt.password()) }
+            let document = RemoteDocument(
+                address: address, maximumBytes: Self.maximumBytes, accept: "application/xml", credentials: credentials)
+            return try Self.model(try await document.read(), from: address)
         }
     }
 
@@ -77,7 +58,6 @@ enum DescriptionSource {
 
     /// Larger descriptions are not read.
     static let maximumBytes = 64 << 20
-    private static let deadline = TimeAmount.seconds(30)
 
     func document() async throws -> WireValue {
         switch self {
@@ -86,22 +66,11 @@ enum DescriptionSource {
                 throw CommandError("\(path) cannot be read.")
             }
             return try Self.read([UInt8](bytes), from: path)
-        case .gateway(let address): return try await Self.fetch(address + "/openapi.json")
+        case .gateway(let gateway):
+            let address = gateway + "/openapi.json"
+            let document = RemoteDocument(address: address, maximumBytes: Self.maximumBytes, accountMayHelp: false)
+            return try Self.read(try await document.read(), from: address)
         }
-    }
-
-    private static func fetch(_ address: String) async throws -> WireValue {
-        let bytes: [UInt8]
-        do {
-            let response = try await HTTPClient.documents.execute(HTTPClientRequest(url: address), timeout: deadline)
-            guard response.status == .ok else { throw CommandError("\(address) answered \(response.status.code).") }
-            bytes = Array(try await response.body.collect(upTo: maximumBytes).readableBytesView)
-        } catch let failure as CommandError {
-            throw failure
-        } catch {
-            throw CommandError("\(address) cannot be read: \(error)")
-        }
-        return try read(bytes, from: address)
     }
 
     private static func read(_ bytes: [UInt8], from location: String) throws -> WireValue {

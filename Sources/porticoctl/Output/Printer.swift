@@ -6,11 +6,14 @@ import WireFormats
 
 /// Shows results: JSON as it came, or a table.
 struct Printer {
+    /// For people, where a list has nothing.
+    static let nothing = "There are none."
+
     let style: OutputStyle
 
     /// `empty`: for people, where a list has nothing.
     func show(
-        _ value: WireValue, columns: [String]? = nil, list: String? = nil, empty: String = "There are none."
+        _ value: WireValue, columns: [String]? = nil, list: String? = nil, empty: String = nothing
     ) throws {
         try show(value) { text(value, columns: columns, list: list, empty: empty) }
     }
@@ -43,6 +46,9 @@ struct Printer {
         switch value {
         case .dictionary(let members):
             return members.flatMap { member -> [String] in
+                if let figure = Figure(member.key, member.value) {
+                    return ["\(margin)\(figure.name.visible): \(figure.words)"]
+                }
                 if let word = member.value.word { return ["\(margin)\(member.key.visible): \(word)"] }
                 return ["\(margin)\(member.key.visible):"] + lines(member.value, indentation: indentation + 2)
             }
@@ -56,6 +62,31 @@ struct Printer {
 
     private func write(_ bytes: [UInt8]) {
         FileHandle.standardOutput.write(Data(bytes + [0x0A]))
+    }
+}
+
+/// A number whose name says its unit, as people read it: `uptimeSeconds` is `uptime`, `2 d 3 h`.
+private struct Figure {
+    let name: String
+    let words: String
+
+    init?(_ name: String, _ value: WireValue) {
+        guard let number = value.doubleValue else { return nil }
+        self.name = Self.name(name)
+        if name.hasSuffix(Self.seconds) {
+            words = Figures.duration(number)
+        } else if name == "bytes" || name.hasSuffix("Bytes"), let bytes = value.int64Value {
+            words = Figures.bytes(bytes)
+        } else {
+            return nil
+        }
+    }
+
+    private static let seconds = "Seconds"
+
+    /// Without a unit that the words say.
+    static func name(_ name: String) -> String {
+        name.hasSuffix(seconds) ? String(name.dropLast(seconds.count)) : name
     }
 }
 
@@ -75,6 +106,15 @@ extension WireValue {
             return words.count == items.count ? words.map(\.visible).joined(separator: ", ") : nil
         default: return nil
         }
+    }
+}
+
+extension WireValue {
+    /// Counts by name on a line, such as `2 applied, 1 rejected`; nil for what is none.
+    fileprivate var counts: String? {
+        guard case .dictionary(let members) = self else { return nil }
+        let counts = members.compactMap { member in member.value.int64Value.map { "\($0) \(member.key.visible)" } }
+        return counts.count == members.count ? counts.joined(separator: ", ") : nil
     }
 }
 
@@ -104,7 +144,13 @@ struct Table {
     var style = TextStyle.output
 
     var text: String {
-        let cells = [columns.map { $0.uppercased() }] + rows.map { row in columns.map { row[$0]?.word ?? "" } }
+        let cells =
+            [columns.map { Figure.name($0).uppercased() }]
+            + rows.map { row in
+                columns.map { column in
+                    row[column].flatMap { Figure(column, $0)?.words ?? $0.word ?? $0.counts } ?? ""
+                }
+            }
         let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
         var lines = cells.map { line($0, widths) }
         lines[0] = style(.bold, lines[0])

@@ -162,7 +162,7 @@ extension UpstreamResponse {
         #expect(try await texts(host).count == 3)
         // What was read back is no longer remembered.
         #expect(try await host.records.unrestricted.count(nil, in: "bridgedEchoes") == 0)
-        await host.adapter.stop()
+        await host.stop()
     }
 
     @Test(arguments: [true, false])
@@ -177,7 +177,7 @@ extension UpstreamResponse {
         try await looks(5, at: server)
         #expect(server.texts == (1...5).map { "alice: text \($0)" })
         #expect(try await texts(host) == (1...5).map { "text \($0)" })
-        await host.adapter.stop()
+        await host.stop()
     }
 
     @Test func `while the server is down the chat goes on, and all follows in order when it is back`() async throws {
@@ -193,7 +193,7 @@ extension UpstreamResponse {
         try await looks(5, at: server)
         #expect(Array(server.texts.suffix(55)) == (1...55).map { "alice: text \($0)" })
         #expect(Array(try await texts(host).suffix(205)) == (1...205).map { "bob: missed \($0)" })
-        await host.adapter.stop()
+        await host.stop()
     }
 
     @Test func `a message that was removed here before it was read back does not come again`() async throws {
@@ -204,7 +204,7 @@ extension UpstreamResponse {
         try await host.call("deletemessage", ["message": "gone"], as: .user("alice"))
         try await looks(5, at: server)
         #expect(try await texts(host) == [])
-        await host.adapter.stop()
+        await host.stop()
     }
 
     @Test func `of more messages than may wait the oldest are not sent`() async throws {
@@ -219,7 +219,7 @@ extension UpstreamResponse {
         #expect(server.texts.count < 25)
         #expect(server.texts == (26 - server.texts.count...25).map { "alice: text \($0)" })
         #expect(try await texts(host).count == 25)
-        await host.adapter.stop()
+        await host.stop()
     }
 
     @Test(

@@ -56,6 +56,7 @@ _PARTS = {
 _STAYING = {
     "Authorship": "a store's transaction has it",
     "CollectionID": "the host's own name of an entity",
+    "DeclarationProblem": "the host's, of a declaration that crosses",
     "EntityRules": "checks that both sides make of an entity",
     "RecordDraft": "a record while a store checks it",
     "RecordImport": "builds a declaration from a file",
@@ -73,6 +74,7 @@ _LEFT_OUT = {
     "MirrorSource.callerKey": "the host sets it when it reads the declaration",
     "MountRequest.log": "the worker's own, whose messages are events",
     "PathTemplate.parts": "crosses as its text",
+    "RecordRuleContext.earlier": "for rules that ask what the caller knows, which a worker's are not asked",
     "UpstreamAddress.origin": "crosses as its text",
     "UpstreamAddress.target": "crosses as its text",
 }

@@ -47,7 +47,9 @@ def _declared_but_not_listed(package, target, rows, modules):
 def _declared_but_not_imported(package, target, targets, modules):
     libraries = {other.name for _, other in targets if other.kind in ("library", "system-target", "system")}
     imported = _imported_by(target, modules.repository)
-    declared = [(name, [name]) for name in target.targets if name in libraries]
+    rows = modules.repository.modules["modules"]
+    declared = [
+        (name, [name, *rows.get(name, {}).get("exports", [])]) for name in target.targets if name in libraries]
     declared += [(product, modules.of_product(product)) for product in target.products]
     for name, provided in declared:
         if target.language == "SwiftTarget" and not imported.intersection(provided):

@@ -75,6 +75,11 @@ class Worker:
             result = self.answer(message["method"], params)
             self.send({"response": message["request"], **result})
 
+    def note(self, text):
+        """A line of the gateway's log."""
+        self.send({"event": "log", "params": {"message": {
+            "level": "notice", "text": f"{NAME} {text}", "values": [["pid", os.getpid()]]}}})
+
     def answer(self, method, params):
         if method == "hello" and has_fault("silent"):
             sys.exit(3)
@@ -86,7 +91,11 @@ class Worker:
         if method == "declare" and has_fault("refuse"):
             return {"error": {"error": {"code": "server.internal", "message": "It is out of order.", "logDetail": "no"}}}
         if method == "declare":
-            return {"result": {"declaration": declaration(params["configuration"]["values"])}}
+            return {"result": {"declaration": declaration(params["configuration"]["values"]),
+                               "worksBesideCalls": BEHAVIOUR.get("works", False)}}
+        if method in ("activate", "drain"):
+            self.note({"activate": "begins its work", "drain": "ends its work"}[method])
+            time.sleep(BEHAVIOUR.get("drainSeconds", 0) if method == "drain" else 0)
         if method == "make":
             return {"result": {"services": []}}
         if method == "start" and BEHAVIOUR.get("start") == "refuse":

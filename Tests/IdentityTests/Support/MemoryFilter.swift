@@ -5,10 +5,12 @@ enum MemoryFilter {
     static func matches(_ record: Record, _ filter: Filter) -> Bool {
         switch filter {
         case .all(let filters): filters.allSatisfy { matches(record, $0) }
+        case .any(let filters): filters.contains { matches(record, $0) }
         case .compare(let field, .equal, let value): record[field] == value
         case .compare(let field, .less, let value): isLess(record[field], value)
         case .compare(let field, .greater, let value): isLess(value, record[field])
         case .compare(let field, .lessOrEqual, let value): !isLess(value, record[field])
+        case .compare(let field, .greaterOrEqual, let value): !isLess(record[field], value)
         case .oneOf(let field, let values): values.contains(record[field])
         default: preconditionFailure("identity asks for something new: \(filter)")
         }

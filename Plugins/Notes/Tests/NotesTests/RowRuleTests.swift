@@ -1,11 +1,12 @@
 import AdapterKit
+import AdapterTesting
 import Testing
 
 struct RowRuleTests {
     private let notes: MemoryRecords
 
     init() throws {
-        notes = try MemoryRecords(Declared.notes())
+        notes = try MemoryRecords(Declared.adapter())
     }
 
     private func idsSeen(by name: String) async throws -> [String] {

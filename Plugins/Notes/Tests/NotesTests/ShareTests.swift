@@ -1,4 +1,5 @@
 import AdapterKit
+import AdapterTesting
 import Notes
 import Testing
 
@@ -6,7 +7,7 @@ struct ShareTests {
     private let notes: MemoryRecords
 
     init() throws {
-        notes = try MemoryRecords(Declared.notes())
+        notes = try MemoryRecords(Declared.adapter())
     }
 
     private func share(

@@ -151,6 +151,9 @@ extension AdapterDeclaration {
     /// Who may read an entity's records at all.
     public func readers(of entity: Entity) -> Access { entity.readers ?? access.reading }
 
+    /// The same by the entity's name. No caller reads what is not declared.
+    public func readers(of name: EntityName) -> Access { entity(name).map { readers(of: $0) } ?? .nobody }
+
     /// Who may write an entity's records at all.
     public func writers(of entity: Entity) -> Access {
         entity.writers ?? access.write ?? Self.standardWriters(of: entity)
@@ -161,22 +164,26 @@ extension AdapterDeclaration {
         guard operation.audience == .callers else { return [] }
         let own = operation.access.map { [$0] } ?? []
         guard operation.authorization == .byAccess else { return own }
-        return callers(own, operation.effect, writing: operation.entities)
+        return callers(own, operation.effect, writing: operation.entities, showing: operation.answersSomething)
     }
 
     /// Whom a mount is for, by what a request does; all of them hold. Nothing where it decides itself.
     public func callers(of mount: HTTPMount, _ effect: Effect) -> [Access] {
         guard mount.authorization == .byAccess else { return [] }
         let own = effect == .reads ? mount.access?.read : mount.access?.write
-        return callers(own.map { [$0] } ?? [], effect, writing: nil)
+        return callers(own.map { [$0] } ?? [], effect, writing: nil, showing: false)
     }
 
-    private func callers(_ own: [Access], _ effect: Effect, writing names: [EntityName]?) -> [Access] {
+    /// `showing`: it answers something, which only who may read is shown.
+    private func callers(
+        _ own: [Access], _ effect: Effect, writing names: [EntityName]?, showing: Bool
+    ) -> [Access] {
         if effect == .reads || !own.isEmpty { return [access.reading] + own }
-        if let write = access.write { return [write] }
+        let reading = showing ? [access.reading] : []
+        if let write = access.write { return reading.contains(write) ? reading : reading + [write] }
         let written = entities.filter { names?.contains($0.name) ?? ($0.exposure == .resource) }
         let standard = written.map { $0.writers ?? Self.standardWriters(of: $0) }
-        return standard.isEmpty ? [.nobody] : Array(Set(standard))
+        return standard.isEmpty ? [.nobody] : Array(Set(reading + standard))
     }
 
     private static func standardWriters(of entity: Entity) -> Access {
@@ -188,5 +195,13 @@ extension AdapterDeclaration {
             name: name, title: title, summary: summary, version: version, access: access, entities: entities,
             operations: operations, mounts: mounts, liveFeeds: liveFeeds, mirrors: mirrors, rules: rules,
             soapServices: soapServices)
+    }
+}
+
+extension Operation {
+    /// Whether an answer has any content.
+    fileprivate var answersSomething: Bool {
+        guard documentType == nil, case .object(let shape) = output else { return true }
+        return shape.isOpen || !shape.members.isEmpty
     }
 }

@@ -172,6 +172,10 @@ public struct Field: Sendable, Equatable {
     public let source: FieldSource
     /// How many values a list has at most, whichever interface it is written through; nil: the body's limit.
     public let maximumCount: Int?
+    /// Whether callers may choose records by the field.
+    public let isFilterable: Bool
+    /// Whether callers may order records by the field.
+    public let isSortable: Bool
     /// One sentence for descriptions.
     public let summary: String
 
@@ -179,7 +183,7 @@ public struct Field: Sendable, Equatable {
     public init(
         _ name: FieldName, _ shape: Shape, isRequired: Bool = false, isNullable: Bool = false,
         defaultValue: WireValue? = nil, source: FieldSource = .caller, maximumCount: Int? = nil,
-        summary: String = ""
+        isFilterable: Bool = true, isSortable: Bool = true, summary: String = ""
     ) {
         self.name = name
         self.shape = shape
@@ -188,6 +192,8 @@ public struct Field: Sendable, Equatable {
         self.defaultValue = defaultValue
         self.source = source
         self.maximumCount = maximumCount
+        self.isFilterable = isFilterable
+        self.isSortable = isSortable
         self.summary = summary
     }
 }

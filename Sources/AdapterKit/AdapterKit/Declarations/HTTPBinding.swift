@@ -64,6 +64,9 @@ public struct Presentation: Sendable, Equatable {
     /// Members that are null are left out, for formats that know no null.
     public let omitsNull: Bool
 
+    /// The formats that ``defaultFormat`` can be: those that the gateway speaks.
+    public static let formats = ["json", "plist", "xml", "bplist", "cbor"]
+
     /// Creates a presentation with these values.
     public init(
         defaultFormat: String = "json", xml: XMLDocument? = nil, textXMLIsPropertyList: Bool = false,

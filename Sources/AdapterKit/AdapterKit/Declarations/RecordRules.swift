@@ -84,12 +84,28 @@ public struct RecordRuleContext {
     public let caller: Principal
     /// The instant of the whole transaction.
     public let now: WireDate
+    /// When a record is verified that the caller has changed: how it was before the transaction. Nil for a new one, and in a
+    /// worker.
+    public let earlier: Record?
+    private let isKnown: ((RecordID, EntityName) throws -> Bool)?
 
-    /// Creates a record rule context with these values.
-    public init(snapshot: any RecordSnapshot, caller: Principal, now: WireDate) {
+    /// Creates a record rule context with these values. `isKnown` nil: the caller knows every record.
+    public init(
+        snapshot: any RecordSnapshot, caller: Principal, now: WireDate, earlier: Record? = nil,
+        isKnown: ((RecordID, EntityName) throws -> Bool)? = nil
+    ) {
         self.snapshot = snapshot
         self.caller = caller
         self.now = now
+        self.earlier = earlier
+        self.isKnown = isKnown
+    }
+
+    /// Whether the caller may know that a record of ``snapshot`` is there: it may read or change the record, or has made or
+    /// changed it in the transaction. Rules answer a new reference to a record that the caller does not know as they answer one to
+    /// a record that is not there; otherwise their refusals tell which records there are. In a worker always true.
+    public func callerKnows(_ id: RecordID, in entity: EntityName) throws -> Bool {
+        try isKnown?(id, entity) ?? true
     }
 }
 

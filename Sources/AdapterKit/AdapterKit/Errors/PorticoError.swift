@@ -58,6 +58,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case requestURITooLong = "request.uriTooLong"
     /// The header fields are above their limit.
     case requestHeadersTooLarge = "request.headersTooLarge"
+    /// The host that the request names is none of this server's.
+    case requestMisdirected = "request.misdirected"
     /// The request did not arrive in time.
     case requestTimeout = "request.timeout"
     /// The `Expect` field asks for what the gateway does not do.
@@ -96,6 +98,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case accessDenied = "access.denied"
     /// The token against cross-site requests is missing or wrong.
     case csrfRequired = "access.csrfRequired"
+    /// The operator has to show the password again.
+    case confirmationRequired = "access.confirmationRequired"
     /// The caller makes too many requests; `Retry-After` says when to try again.
     case rateLimited = "access.rateLimited"
 

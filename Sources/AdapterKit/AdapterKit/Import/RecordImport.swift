@@ -1,7 +1,7 @@
 /// The operation `import` of an entity: an operator's own rows, all of them or none.
 ///
 /// The adapter lists ``operation`` among its own and answers it by ``perform(_:on:)``. A row that is refused is the
-/// error's target: `rows[17].email`, counted from 0.
+/// error's target: `rows[17].email`, counted from 0. Another row that the message is about stands at its beginning: `rows[3]`.
 public struct RecordImport: Sendable {
     /// The name of the operation.
     public static let name: OperationName = "import"
@@ -193,7 +193,7 @@ extension ImportPlan {
         of rows: [WireDictionary], _ entity: Entity
     ) throws(PorticoError) -> (all: [RecordID?], named: Set<RecordID>) {
         var all: [RecordID?] = []
-        var named: Set<RecordID> = []
+        var named: [RecordID: Int] = [:]
         for (position, row) in rows.enumerated() {
             guard let key = row[entity.key.field.text] else {
                 all.append(nil)
@@ -202,12 +202,12 @@ extension ImportPlan {
             guard let id = RecordID(key: key) else {
                 throw refusal(.requestInvalid, "The value cannot be a key.", position, entity)
             }
-            guard named.insert(id).inserted else {
-                throw refusal(.requestInvalid, "An earlier row has the key \(id) too.", position, entity)
+            if let earlier = named.updateValue(position, forKey: id) {
+                throw refusal(.requestInvalid, "rows[\(earlier)] has the key \(id) too.", position, entity)
             }
             all.append(id)
         }
-        return (all, named)
+        return (all, Set(named.keys))
     }
 
     private static func refusal(_ code: ErrorCode, _ message: String, _ row: Int, _ entity: Entity) -> PorticoError {

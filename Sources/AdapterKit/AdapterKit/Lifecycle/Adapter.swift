@@ -1,10 +1,24 @@
 /// A running adapter. The host starts it, calls it from any number of tasks at once, and stops it.
+///
+/// Where another one takes its place (another option, declaration, version or program), both are there for a while: the other
+/// one starts while this one answers; then ``drain()`` ends what this one does beside its calls, ``activate()`` begins it in
+/// the other one, and ``stop()`` follows the last call of this one.
 public protocol Adapter: Sendable {
     /// Called before any call; the tables are there. It may block its thread.
     ///
     /// Where it throws, the adapter does not serve, the host says why, and calls it again later. Where it takes longer
-    /// than `limits.adapterStart`, its task is cancelled. It is never called twice at once, and not after it succeeded.
+    /// than `limits.adapterStart`, its task is cancelled. It is never called twice at once, and not after it succeeded. What
+    /// goes on beside calls does not begin here, but with ``activate()``: another instance may still be doing it.
     func start(_ context: AdapterContext) async throws
+
+    /// Begins what it does beside its calls, in tasks of its own, and waits for nothing. Called once, after ``start(_:)``, when
+    /// no other instance does it, here or in another process.
+    func activate()
+
+    /// Ends what it does beside its calls, and returns when that has ended. Called once after ``activate()``; calls still come.
+    /// Where it takes longer than `limits.adapterStop`, calls go on, and the next instance begins with it only when this has
+    /// returned, or ``stop()`` has.
+    func drain() async
 
     /// Answers a call of a declared operation. Throws ``PorticoError`` for what the caller should learn; any other
     /// error is logged and answered as `server.internal`.
@@ -54,13 +68,15 @@ public protocol Adapter: Sendable {
     /// Records to show the adapter with, for a store that has none.
     func sampleRecords() throws -> [SampleRecords]
 
-    /// Called once, after the last call has ended, where the start had succeeded. One that takes longer than
+    /// Called once, after ``drain()`` and the last call, where the start had succeeded. One that takes longer than
     /// `limits.adapterStop` is cancelled and left behind.
     func stop() async
 }
 
 extension Adapter {
     public func start(_ context: AdapterContext) async throws {}
+    public func activate() {}
+    public func drain() async {}
     public func handle(_ request: MountRequest) async throws -> MountResponse {
         throw PorticoError(.routeNotFound, "There is nothing at this path.")
     }
@@ -107,6 +123,9 @@ public struct AdapterContext: Sendable {
     public let scratch: any ScratchStorage
     /// What operators see of its work in numbers.
     public let metrics: AdapterMetrics
+    /// Who may read an entity's records, as the configuration says at that moment, for work beside calls that shows records
+    /// to people. In a worker as it declares itself.
+    public let readers: @Sendable (EntityName) -> Access
 
     /// Creates an adapter context with these values.
     public init(
@@ -115,7 +134,8 @@ public struct AdapterContext: Sendable {
         upstream: (any Upstream)? = nil, upstreams: [UpstreamName: any Upstream] = [:],
         serviceOperations: [any ServiceOperations] = [],
         changeFeed: any ChangeFeed = NoChangeFeed(), scratch: any ScratchStorage = NoScratchStorage(),
-        metrics: AdapterMetrics = .discarding
+        metrics: AdapterMetrics = .discarding,
+        readers: @escaping @Sendable (EntityName) -> Access = { _ in .login }
     ) {
         self.records = records
         self.accounts = accounts
@@ -129,6 +149,7 @@ public struct AdapterContext: Sendable {
         self.changeFeed = changeFeed
         self.scratch = scratch
         self.metrics = metrics
+        self.readers = readers
     }
 }
 
@@ -171,13 +192,22 @@ public struct SampleRecords: Sendable {
 
 /// The accounts of the host, for adapters whose records name people. Nothing secret is in it, and nothing can be changed.
 ///
-/// Both throw ``PorticoError`` where the host cannot tell. Implementations are safe to use from any task.
+/// All throw ``PorticoError`` where the host cannot tell. Implementations are safe to use from any task.
 public protocol AccountLookup: Sendable {
     /// The account that may sign in by this name, case aside; nil where there is none.
     func account(named name: String) async throws -> AccountSummary?
 
     /// Accounts that may sign in, by name, at most `limit`; those after the name `after` where one is given.
     func accounts(after name: String?, limit: Int) async throws -> [AccountSummary]
+
+    /// Whether the session (``Call/session``) is the account's and has not ended: what it has left behind, such as a device
+    /// to push to, ends with it. `account` is an ``AccountSummary/id``.
+    func hasSession(_ session: String, of account: String) async throws -> Bool
+}
+
+extension AccountLookup {
+    /// No session: the host has none.
+    public func hasSession(_ session: String, of account: String) async throws -> Bool { false }
 }
 
 /// Whom an adapter's users can be shown.
@@ -188,12 +218,21 @@ public struct AccountSummary: Sendable, Equatable {
     public let name: String
     /// The name to show to people.
     public let displayName: String
+    /// The roles of the account as they are now, for work in its name beside its calls.
+    public let roles: Set<RoleName>
+    /// Grows with every new password, when the account is signed out everywhere, and when it is disabled or enabled: what an
+    /// earlier sign-in has left behind, such as a device to push to, is not the account's any more.
+    public let credentialVersion: Int64
 
     /// Creates an account summary with these values.
-    public init(id: String, name: String, displayName: String) {
+    public init(
+        id: String, name: String, displayName: String, roles: Set<RoleName> = [], credentialVersion: Int64 = 0
+    ) {
         self.id = id
         self.name = name
         self.displayName = displayName
+        self.roles = roles
+        self.credentialVersion = credentialVersion
     }
 }
 

@@ -27,6 +27,9 @@ public struct ConfigurationOption: Sendable, Equatable {
     public let valueKind: ValueKind
     /// Arrives, in the form in which a value arrives, where the configuration says nothing; with `*`, for each name that it has there.
     public let defaultValue: WireValue?
+    /// Whether another value changes what is stored or mirrored: entities, their fields, keys and indexes, or which system has the
+    /// truth of them and how it is asked. What is stored then follows, or the change is refused.
+    public let changesRecords: Bool
     /// One sentence that says what the key does.
     public let summary: String
 
@@ -54,15 +57,22 @@ public struct ConfigurationOption: Sendable, Equatable {
     }
 
     /// Creates a configuration option with these values.
-    public init(_ path: String, _ shape: Shape, defaultValue: WireValue? = nil, summary: String) {
-        self.init(path, .value(shape), defaultValue: defaultValue, summary: summary)
+    public init(
+        _ path: String, _ shape: Shape, defaultValue: WireValue? = nil, changesRecords: Bool = false, summary: String
+    ) {
+        self.init(
+            path, .value(shape), defaultValue: defaultValue, changesRecords: changesRecords, summary: summary)
     }
 
     /// Creates a configuration option with these values.
-    public init(_ path: String, _ valueKind: ValueKind, defaultValue: WireValue? = nil, summary: String) {
+    public init(
+        _ path: String, _ valueKind: ValueKind, defaultValue: WireValue? = nil, changesRecords: Bool = false,
+        summary: String
+    ) {
         self.path = path
         self.valueKind = valueKind
         self.defaultValue = defaultValue
+        self.changesRecords = changesRecords
         self.summary = summary
     }
 }

@@ -2,9 +2,10 @@ extension MirrorSource {
     /// The keys that ``init(_:_:reading:isWritable:)`` reads, for ``AdapterModule/options``.
     public static let options = [
         ConfigurationOption(
-            "upstream", .upstream, summary: "The system that has the truth of the records. Without it they are local."),
+            "upstream", .upstream, changesRecords: true,
+            summary: "The system that has the truth of the records. Without it they are local."),
         ConfigurationOption(
-            "mode", .choice(["mirror"]), defaultValue: "mirror",
+            "mode", .choice(["mirror"]), defaultValue: "mirror", changesRecords: true,
             summary: "How it is used: its rows are fetched and kept as records."),
         ConfigurationOption("freshFor", .duration, summary: "Up to this age a read asks for no refresh: 5m."),
         ConfigurationOption("staleFor", .duration, summary: "Beyond this age nothing is served over HTTP: 7d."),
@@ -13,10 +14,10 @@ extension MirrorSource {
             "refresh", .duration,
             summary: "How long after a refresh the next one begins by itself; without it none does."),
         ConfigurationOption(
-            "write", .choice(Writing.allCases.map(\.rawValue)),
+            "write", .choice(Writing.allCases.map(\.rawValue)), changesRecords: true,
             summary: "How callers' changes reach the system: at once, later, or not at all (none)."),
         ConfigurationOption(
-            "idempotencyKeys", .bool,
+            "idempotencyKeys", .bool, changesRecords: true,
             summary: "Whether the system makes a change once however often it gets its Idempotency-Key: false."),
         ConfigurationOption(
             "guard.share", .double, summary: "A refresh that changes a larger share of the records is held back: 0.5."),
@@ -24,10 +25,10 @@ extension MirrorSource {
             "guard.from", .integer(IntegerRange(0...Int64(Int32.max))),
             summary: "From how many records on refreshes are held back: 20."),
         ConfigurationOption(
-            "callers.count", .integer(IntegerRange(1...100_000)),
+            "callers.count", .integer(IntegerRange(1...100_000)), changesRecords: true,
             summary: "With credentials in callers' names: sign-ins whose rows are kept: 1000."),
         ConfigurationOption(
-            "callers.rows", .integer(IntegerRange(1...Int64(MirrorSettings.Callers.mostRows))),
+            "callers.rows", .integer(IntegerRange(1...Int64(MirrorSettings.Callers.mostRows))), changesRecords: true,
             summary: "With credentials in callers' names: rows of one caller: 2500."),
     ]
 
@@ -74,7 +75,7 @@ extension CallThrough {
     public static let options =
         MirrorSource.options.filter { $0.path != "mode" } + [
             ConfigurationOption(
-                "mode", .choice(["mirror", mode]), defaultValue: "mirror",
+                "mode", .choice(["mirror", mode]), defaultValue: "mirror", changesRecords: true,
                 summary:
                     "How it is used: `mirror` fetches its rows and keeps them as records, `call` asks it each time."),
             ConfigurationOption(

@@ -27,11 +27,14 @@ public struct MirrorChange: Sendable, Equatable {
     /// Whether the other system makes a change once however often it gets its key. Where it does not, the change is to be
     /// sent once: an ``UpstreamRequest/isIdempotent`` that is true would have it sent again.
     public let mayRepeat: Bool
+    /// Whether its author changes the record only as it is in ``before``. An adapter that can read the record reads it first
+    /// and does not make the change where the other system has it in another state (``refusal(over:_:in:)``).
+    public let isConditional: Bool
 
     /// Creates a change with these values.
     public init(
         _ entity: EntityName, _ id: RecordID, _ operation: Kind, fields: WireDictionary = [:],
-        before: WireDictionary? = nil, idempotencyKey: String, mayRepeat: Bool
+        before: WireDictionary? = nil, idempotencyKey: String, mayRepeat: Bool, isConditional: Bool = false
     ) {
         self.entity = entity
         self.id = id
@@ -40,6 +43,7 @@ public struct MirrorChange: Sendable, Equatable {
         self.before = before
         self.idempotencyKey = idempotencyKey
         self.mayRepeat = mayRepeat
+        self.isConditional = isConditional
     }
 
     /// All fields after the change; nil: there is no record any more.
@@ -97,30 +101,23 @@ extension MirrorWriteResult {
         }
     }
 
+    /// Of a change whose author names the state of the record (``MirrorChange/isConditional``), to which 412 says that it is
+    /// another one.
+    public init(_ response: UpstreamResponse, to change: MirrorChange, of upstream: UpstreamName) {
+        self = change.isConditional && response.status == 412 ? .outdated(upstream) : Self(response, of: upstream)
+    }
+
+    static func outdated(_ upstream: UpstreamName) -> MirrorWriteResult {
+        .refused(
+            .preconditionFailed, "The system \(upstream) has the record in another state than the one that is named.")
+    }
+
     /// A refusal with the other system's own words, for the author of the change; any other result as it is.
     ///
     /// Of the words 300 characters are kept, in one line, without what controls a terminal or turns the direction of text.
     public func quoting(_ words: String?) -> MirrorWriteResult {
-        guard case .refused(let code, let message) = self, let words else { return self }
-        var shown = ""
-        var isGap = false
-        for scalar in words.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .privateUse, .unassigned:
-                isGap = !shown.isEmpty
-                continue
-            default: break
-            }
-            if isGap { shown.append(" ") }
-            isGap = false
-            shown.unicodeScalars.append(scalar)
-            // A letter may have any number of marks.
-            if shown.unicodeScalars.count >= 300 {
-                shown.append("…")
-                break
-            }
-        }
-        return shown.isEmpty ? self : .refused(code, "\(message) It says: \(shown)")
+        guard case .refused(let code, let message) = self, let shown = words?.asWordsOfAnother else { return self }
+        return .refused(code, "\(message) It says: \(shown)")
     }
 
     /// What an error says of a change that an adapter was to make: only where nothing can have been sent, it was not made.
@@ -140,5 +137,31 @@ extension UpstreamFailure.Kind {
         case .destinationRefused, .unreachable, .overloaded, .circuitOpen, .credentialsRefused, .signInRequired: true
         case .redirectRefused, .broken, .timedOut, .answerTooLarge, .cancelled: false
         }
+    }
+}
+
+extension String {
+    /// The first 300 characters of what another system says, in one line, without what controls a terminal or turns the
+    /// direction of text. Nil where nothing is left.
+    var asWordsOfAnother: String? {
+        var shown = ""
+        var isGap = false
+        for scalar in unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .privateUse, .unassigned:
+                isGap = !shown.isEmpty
+                continue
+            default: break
+            }
+            if isGap { shown.append(" ") }
+            isGap = false
+            shown.unicodeScalars.append(scalar)
+            // A letter may have any number of marks.
+            if shown.unicodeScalars.count >= 300 {
+                shown.append("…")
+                break
+            }
+        }
+        return shown.isEmpty ? nil : shown
     }
 }

@@ -28,6 +28,8 @@ public struct MirrorSource: Sendable, Equatable {
     public let reading: Reading
     /// How callers' changes reach the other system.
     public let writing: Writing
+    /// The kinds of changes that the other system takes, where ``writing`` allows any; others are not offered to callers.
+    public let changes: Set<MirrorChange.Kind>
     /// Whether the other system makes a change once, however often it gets its `Idempotency-Key`. Where it does not, a
     /// change whose outcome is unknown is never sent again.
     public let honoursIdempotencyKeys: Bool
@@ -48,13 +50,15 @@ public struct MirrorSource: Sendable, Equatable {
     /// Declares the mirror of an entity.
     public init(
         _ entity: EntityName, of upstream: UpstreamName, reading: Reading = .snapshot, writing: Writing = .none,
-        honoursIdempotencyKeys: Bool = false, supportsRowsOfCallers: Bool = false, derivedEntity: EntityName? = nil,
+        changes: Set<MirrorChange.Kind> = Set(MirrorChange.Kind.allCases), honoursIdempotencyKeys: Bool = false,
+        supportsRowsOfCallers: Bool = false, derivedEntity: EntityName? = nil,
         settings: MirrorSettings = MirrorSettings()
     ) {
         self.entity = entity
         self.upstream = upstream
         self.reading = reading
         self.writing = writing
+        self.changes = changes
         self.honoursIdempotencyKeys = honoursIdempotencyKeys
         self.supportsRowsOfCallers = supportsRowsOfCallers
         self.derivedEntity = derivedEntity
@@ -177,6 +181,20 @@ public struct MirrorPage: Sendable, Equatable {
     }
 }
 
+extension MirrorPage {
+    private static let reason = "unreadable"
+
+    /// Stands in a row for a value that the adapter could not read as the field's, where the field takes no dictionary: the host
+    /// reports the field with this reason.
+    public static func unreadable(because reason: String) -> WireValue { [self.reason: .string(reason)] }
+
+    /// The reason of ``unreadable(because:)``; nil: it is a value.
+    public static func reason(of value: WireValue) -> String? {
+        guard let members = value.dictionaryValue, members.count == 1 else { return nil }
+        return members[reason]?.stringValue
+    }
+}
+
 /// An answer of another system that cannot be what was asked for, although it came in time and without an error: nothing
 /// of it is taken, and the mirror says so until a later answer is good.
 public struct MirrorRefusal: Error, Sendable, Equatable {
@@ -209,7 +227,11 @@ extension UpstreamResponse {
     ///
     /// Throws `upstream.failed` for a status that says that the request failed, and ``MirrorRefusal`` for a redirect, for
     /// another media type and for an empty body.
-    public func document(_ mediaTypes: Set<String>, of upstream: UpstreamName) throws -> [UInt8] {
+    ///
+    /// - Parameter words: What the system says of a failure, for operators: 300 characters of it, in one line.
+    public func document(
+        _ mediaTypes: Set<String>, of upstream: UpstreamName, quoting words: @autoclosure () -> String? = nil
+    ) throws -> [UInt8] {
         let target = address.logged
         if (300..<400).contains(status) {
             throw MirrorRefusal(.loginPage, "\(target) answered \(status) and leads elsewhere")
@@ -219,9 +241,10 @@ extension UpstreamResponse {
             throw MirrorRefusal(.unexpected, "\(target) answered \(status)")
         }
         guard isSuccess else {
+            let said = words()?.asWordsOfAnother.map { "; it says: \($0)" } ?? ""
             throw PorticoError(
-                .upstreamFailed, "The system \(upstream) could not be asked.", logDetail: "\(target) answered \(status)"
-            )
+                .upstreamFailed, "The system \(upstream) could not be asked.",
+                logDetail: "\(target) answered \(status)\(said)")
         }
         let found = (fields["Content-Type"] ?? "").mediaTypeName
         guard mediaTypes.contains(found) else {

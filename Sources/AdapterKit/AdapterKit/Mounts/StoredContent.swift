@@ -49,7 +49,7 @@ public struct StoredContent: Sendable, Equatable {
 
 /// A media type as a header field may hold it: `type/subtype` and parameters whose values are tokens or simple quoted
 /// texts.
-private struct MediaTypeText {
+struct MediaTypeText {
     /// In lower case, without parameters.
     let essence: String
     let text: String

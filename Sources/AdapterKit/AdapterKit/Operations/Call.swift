@@ -6,6 +6,9 @@ public struct Call: Sendable {
     public let input: WireDictionary
     /// The authenticated caller; ``Principal/anonymous`` without credentials.
     public let caller: Principal
+    /// The id of the session that the caller's credential belongs to, for what ends with it
+    /// (``AccountLookup/hasSession(_:of:)``); nil: an API key, HTTP Basic, another provider's token, no credentials.
+    public let session: String?
     /// The id of the HTTP request, as it stands in the response and in the log.
     public let requestID: String
     /// When the gateway answers that the call took too long. The result of work that ends later is discarded.
@@ -17,12 +20,13 @@ public struct Call: Sendable {
 
     /// Creates a call with these values.
     public init(
-        operation: OperationName, input: WireDictionary, caller: Principal, requestID: String,
-        deadline: ContinuousClock.Instant, records: any RecordStore, log: Log
+        operation: OperationName, input: WireDictionary, caller: Principal, session: String? = nil,
+        requestID: String, deadline: ContinuousClock.Instant, records: any RecordStore, log: Log
     ) {
         self.operation = operation
         self.input = input
         self.caller = caller
+        self.session = session
         self.requestID = requestID
         self.deadline = deadline
         self.records = records

@@ -6,8 +6,17 @@ public protocol PushSender: Sendable {
     /// The services that are configured, as devices name them when they register.
     var platforms: [PushPlatform] { get }
 
+    /// Waits until other services are configured than these, and says that it is so. False where they stay as they are for as
+    /// long as the adapter runs, or the task is cancelled.
+    func hasOtherPlatforms(than known: [PushPlatform]) async -> Bool
+
     /// Returns when the service took the note or it was given up, retries included. Ends with the task that waits.
     func send(_ note: PushNotification, to device: PushDevice) async -> PushDelivery
+}
+
+extension PushSender {
+    /// The services stay as they are.
+    public func hasOtherPlatforms(than known: [PushPlatform]) async -> Bool { false }
 }
 
 /// Names a push service: letters, digits and `-`, at most 40 characters.

@@ -194,7 +194,7 @@ public struct FormFields: Sendable, ExpressibleByDictionaryLiteral, CustomString
 }
 
 /// Why there is no answer of another system. An answer with an error status is an answer.
-public struct UpstreamFailure: Error, Sendable, Equatable {
+public struct UpstreamFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// What kind of failure it is.
     public enum Kind: String, Sendable, CaseIterable {
         /// The configuration, or the network that a name leads to, forbids to ask there.
@@ -233,6 +233,11 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
         self.kind = kind
         self.upstream = upstream
         self.detail = detail
+    }
+
+    /// For operators, in logs and in the report of a failed change.
+    public var description: String {
+        detail.isEmpty ? "\(upstream): \(kind.rawValue)" : "\(upstream): \(kind.rawValue), \(detail)"
     }
 
     /// As a caller may see it: which system it was, not where it is.

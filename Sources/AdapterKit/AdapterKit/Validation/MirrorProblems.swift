@@ -17,9 +17,9 @@ extension AdapterDeclaration {
 
     private func problems(of source: MirrorSource) -> [String] {
         guard let entity = entity(source.entity) else { return ["there is no such entity"] }
-        // Two names for one row would be two records of it.
+        // Two names for one row would be two records of it, but where it is one of each of its callers.
         let key =
-            entity.key.chooser == .server
+            entity.key.chooser == .server && source.callerKey == nil
             ? ["its key is chosen by the server, so fetched rows cannot be found again by theirs"] : []
         // The other system would not know that id.
         let unchosen =

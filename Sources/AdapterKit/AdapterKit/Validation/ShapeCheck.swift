@@ -117,7 +117,8 @@ extension ObjectShape {
 // What people read about a shape, in messages that continue "must be".
 
 extension Shape {
-    var words: String {
+    /// What a value must be, in words that continue "must be".
+    public var words: String {
         switch self {
         case .any: "a value"
         case .bool: "true or false"
@@ -126,7 +127,7 @@ extension Shape {
         case .decimal(let scale): scale.map { "a decimal number with at most \($0) places" } ?? "a decimal number"
         case .string(let limits): limits.words
         case .choice(let texts): "one of \(texts.joined(separator: ", "))"
-        case .date: "a date"
+        case .date: "a date such as 2024-01-15T10:20:30Z"
         case .data: "bytes"
         case .list: "a list"
         case .object: "a dictionary"

@@ -50,7 +50,7 @@ public struct AdapterConformance {
     public func problems() async -> [String] {
         do {
             let declaration = try module.declare(configuration)
-            var problems = DeclarationProblems(declaration, of: module).all
+            var problems = declaration.problems(of: module).map(\.description)
             guard problems.isEmpty else { return problems }
             problems += try SampleProblems(module.make(configuration).sampleRecords(), for: declaration).all
             guard problems.isEmpty else { return problems }
@@ -65,7 +65,7 @@ public struct AdapterConformance {
             problems += try await ConflictProblems(declaration: declaration, host: host).all()
             problems += try await RuleProblems(declaration: declaration, host: host).all()
             problems += await FrontPageProblems.all(of: host)
-            await host.adapter.stop()
+            await host.stop()
             return problems
         } catch {
             return ["it does not start: \(error)"]

@@ -15,18 +15,19 @@ struct RuleProblems {
         for entity in declaration.entities {
             let page = try await host.records.unrestricted.query(Query(limit: Self.tried), in: entity.name)
             for record in page.records {
-                problems += host.records.problem(of: record, entity, under: rules)
+                problems += try await host.records.problem(of: record, entity, under: rules)
                 let changes: [RecordChange.Action] = [
                     .create(record.id, record.fields), .update(record.id, record.fields),
                     .replace(record.id, record.fields, orCreate: false), .delete(record.id),
                 ]
                 for change in changes.map({ RecordChange(entity.name, $0) }) {
-                    problems += host.records.problems(of: change.withoutRuled(entity), record, under: rules)
+                    problems += try await host.records.problems(
+                        of: change.withoutRuled(entity), record, under: rules)
                 }
             }
             for fields in EdgeCaseInputs(entity.recordShape).all {
                 let change = RecordChange(entity.name, .create(nil, fields)).withoutRuled(entity)
-                problems += host.records.problems(of: change, nil, under: rules)
+                problems += try await host.records.problems(of: change, nil, under: rules)
             }
         }
         return problems
@@ -44,8 +45,10 @@ struct RuleProblems {
 
 extension MemoryRecords {
     /// What the rules have against a record that is there.
-    fileprivate func problem(of record: Record, _ entity: Entity, under rules: any RecordRules) -> [String] {
-        asking { writing in
+    fileprivate func problem(
+        of record: Record, _ entity: Entity, under rules: any RecordRules
+    ) async throws -> [String] {
+        try await asking { writing in
             do {
                 try rules.verify(record, of: entity.name, in: writing)
                 return []
@@ -57,9 +60,9 @@ extension MemoryRecords {
 
     fileprivate func problems(
         of change: RecordChange, _ record: Record?, under rules: any RecordRules
-    ) -> [String] {
+    ) async throws -> [String] {
         let before: Record? = if case .create = change.action { nil } else { record }
-        return asking { writing in
+        return try await asking { writing in
             do {
                 let prepared = try rules.prepare(change, of: before, in: writing)
                 let again = try rules.prepare(change, of: before, in: writing)

@@ -89,7 +89,7 @@ public struct UpstreamConformance: Sendable {
                 problems.append("\(example.operation) does not answer after \(trial.words): \(error)")
             }
         }
-        await host.adapter.stop()
+        await host.stop()
         return problems
     }
 

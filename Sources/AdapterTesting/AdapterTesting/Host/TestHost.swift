@@ -47,7 +47,7 @@ public struct TestHost: Sendable {
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration, faults: RecordFaults? = nil
     ) async throws -> TestHost {
         try await TestHost(
-            module.make(configuration), declaration, records.copy(), accounts, upstream, services,
+            module.make(configuration), declaration, try records.copy(), accounts, upstream, services,
             clock, .discarding, .discarding, faults)
     }
 
@@ -68,7 +68,14 @@ public struct TestHost: Sendable {
             AdapterContext(
                 records: Self.meeting(faults, records.unrestricted), accounts: accounts, log: log, clock: clock,
                 live: services.live, push: services.push, upstream: upstream, changeFeed: services.changeFeed,
-                metrics: metrics))
+                metrics: metrics, readers: { declaration.readers(of: $0) }))
+        adapter.activate()
+    }
+
+    /// Ends the adapter's work beside its calls, and stops it.
+    public func stop() async {
+        await adapter.drain()
+        await adapter.stop()
     }
 
     private static func meeting(_ faults: RecordFaults?, _ records: any RecordStore) -> any RecordStore {

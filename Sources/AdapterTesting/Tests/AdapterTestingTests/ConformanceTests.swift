@@ -53,21 +53,22 @@ import Testing
 
     @Test(
         arguments: [
-            (.otherName, "it declares itself as other"),
+            (.otherName, "declares itself as other"),
             (.keyless, "the key names `code`, which is no field"),
-            (.badDefault, "default value: price must be an integer"),
+            (.badDefault, "the default of the field price of goods is not of its shape"),
             (.unknownIndex, "an index names `colour`, which is no field"),
             (.searchesNumbers, "`price` is used by search and must be a text"),
             (.ruleWithoutField, "a row rule names `owner`, which is no field"),
             (.strangeMembers, "takes goods.title for a list of names"),
             (.datedText, "the server gives `title` a value of another shape"),
-            (.parameterOutside, "number is not in its input"),
-            (.requiredNowhere, "id is required and cannot be given"),
-            (.writesByGet, "it writes, so GET is not for it"),
-            (.keepsWrites, "it writes, so its answers cannot be kept"),
-            (.operatorsByPath, "it is for operators"),
-            (.sameRoute, "the route GET /prices/{id} is declared twice"),
+            (.requiredNowhere, "the member id of the operation price is required and cannot be given"),
+            (.writesByGet, "writes, so its method cannot be GET"),
+            (.keepsWrites, "writes, so its answers cannot be kept"),
+            (.operatorsByPath, "is for operators, so it has no path of its own"),
+            (.sameRoute, "the adapter has two routes GET /prices/{}"),
             (.sameTypeName, "two shapes have the name Price"),
+            (.unsummarized, "the summary of the entity goods is empty (entities.goods)"),
+            (.manyRoles, "asks for one of more than 16 roles (access)"),
         ] as [(Contradiction, String)])
     func `finds a contradiction in a declaration`(contradiction: Contradiction, problem: String) async {
         await Contradiction.$current.withValue(contradiction) {

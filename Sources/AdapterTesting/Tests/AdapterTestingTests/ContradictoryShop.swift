@@ -3,8 +3,8 @@ import AdapterKit
 /// What is wrong with a shop's declaration.
 enum Contradiction: Sendable {
     case none, otherName, keyless, badDefault, unknownIndex, searchesNumbers, ruleWithoutField, datedText
-    case strangeMembers, parameterOutside, requiredNowhere, writesByGet, keepsWrites, operatorsByPath, sameRoute,
-        sameTypeName
+    case strangeMembers, requiredNowhere, writesByGet, keepsWrites, operatorsByPath, sameRoute, sameTypeName
+    case unsummarized, manyRoles
 
     @TaskLocal static var current = Contradiction.none
 }
@@ -17,13 +17,17 @@ enum ContradictoryShop: AdapterModule {
     static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {
         AdapterDeclaration(
             name: Contradiction.current == .otherName ? "other" : name, title: "Shop", summary: "Sells.", version: "1",
+            access: Contradiction.current == .manyRoles ? AccessRights(write: .roles(manyRoles)) : AccessRights(),
             entities: [goods], operations: Contradiction.current == .sameRoute ? [price, again] : [price])
     }
+
+    private static let manyRoles = Set((1...17).map { RoleName(unchecked: "r\($0)") })
 
     private static var goods: Entity {
         let now = Contradiction.current
         return Entity(
-            "goods", summary: "What is for sale.", key: EntityKey(now == .keyless ? "code" : "id"),
+            "goods", summary: now == .unsummarized ? "" : "What is for sale.",
+            key: EntityKey(now == .keyless ? "code" : "id"),
             fields: [
                 Field("id", .string, isRequired: true),
                 Field("title", .string, isRequired: true, source: now == .datedText ? .createdAt : .caller),
@@ -46,7 +50,6 @@ enum ContradictoryShop: AdapterModule {
         let now = Contradiction.current
         let path: PathTemplate =
             switch now {
-            case .parameterOutside: "/prices/{number}"
             case .requiredNowhere: "/prices"
             default: "/prices/{id}"
             }

@@ -91,7 +91,7 @@ import Testing
         #expect(
             await refusal { try await mine.update(made.id, ["price": 2], in: goods, if: .revision(made.revision)) }
                 == .preconditionFailed)
-        #expect(await refusal { try await mine.delete("none", in: goods, if: .exists) } == .preconditionFailed)
+        #expect(await refusal { try await mine.delete("none", in: goods, if: .exists) } == .recordNotFound)
         #expect(await refusal { try await mine.delete("none", in: goods) } == .recordNotFound)
         #expect(
             await refusal {

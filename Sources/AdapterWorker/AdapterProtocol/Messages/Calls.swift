@@ -52,11 +52,14 @@ public struct DeclareResponse: MessageValue {
     public let shapedErrors: [OperationName]
     /// Whether it answers `shapeError`, which the first workers do not.
     public let answersErrors: Bool
+    /// Whether it takes `activate` and `drain`: what it does beside its calls begins and ends with them.
+    public let worksBesideCalls: Bool
 
     /// Creates a response with these values.
     public init(
         declaration: AdapterDeclaration, hasRules: Bool, maximumFirst: Int? = nil, services: [[String]],
-        samples: [SampleRecords], shapedErrors: [OperationName], answersErrors: Bool
+        samples: [SampleRecords], shapedErrors: [OperationName], answersErrors: Bool,
+        worksBesideCalls: Bool
     ) {
         self.declaration = declaration
         self.hasRules = hasRules
@@ -65,6 +68,7 @@ public struct DeclareResponse: MessageValue {
         self.samples = samples
         self.shapedErrors = shapedErrors
         self.answersErrors = answersErrors
+        self.worksBesideCalls = worksBesideCalls
     }
 
     public var message: WireValue {
@@ -72,7 +76,7 @@ public struct DeclareResponse: MessageValue {
             ("declaration", declaration.message), ("hasRules", hasRules.message),
             ("maximumFirst", maximumFirst?.message), ("services", services.message),
             ("samples", samples.message), ("shapedErrors", shapedErrors.message),
-            ("answersErrors", answersErrors.message))
+            ("answersErrors", answersErrors.message), ("worksBesideCalls", worksBesideCalls.message))
     }
 
     public init(message: WireValue) throws {
@@ -82,7 +86,8 @@ public struct DeclareResponse: MessageValue {
             maximumFirst: try map.optional("maximumFirst"),
             services: try map("services", default: []), samples: try map("samples", default: []),
             shapedErrors: try map("shapedErrors", default: []),
-            answersErrors: try map("answersErrors", default: false))
+            answersErrors: try map("answersErrors", default: false),
+            worksBesideCalls: try map("worksBesideCalls", default: false))
     }
 }
 

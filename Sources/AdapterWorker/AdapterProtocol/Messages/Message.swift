@@ -112,7 +112,8 @@ public enum AdapterProtocolVersion {
 extension AdapterProtocolVersion {
     /// Names that no worker has, and no package: the host has records, paths and logs of them.
     public static let reservedNames: Set<AdapterName> = [
-        "admin", "api", "auth", "batch", "default", "health", "identity", "metrics", "openapi", "portico", "push",
+        "admin", "api", "auth", "backups", "batch", "default", "health", "identity", "metrics", "openapi", "portico",
+        "push",
         "requests", "sync", "traces", "upstream",
     ]
 }
@@ -124,6 +125,8 @@ public enum RequestMethod {
     public static let declare = "declare"
     public static let make = "make"
     public static let start = "start"
+    public static let activate = "activate"
+    public static let drain = "drain"
     public static let stop = "stop"
     public static let call = "call"
     public static let mount = "mount"
@@ -148,6 +151,7 @@ public enum RequestMethod {
     public static let closeSnapshot = "closeSnapshot"
     public static let account = "account"
     public static let accounts = "accounts"
+    public static let hasSession = "hasSession"
     public static let listeners = "listeners"
     public static let push = "push"
     public static let changePosition = "changePosition"

@@ -148,12 +148,17 @@ extension SampleRecords: MessageValue {
 
 extension AccountSummary: MessageValue {
     public var message: WireValue {
-        .map(("id", id.message), ("name", name.message), ("displayName", displayName.message))
+        .map(
+            ("id", id.message), ("name", name.message), ("displayName", displayName.message),
+            ("roles", roles.isEmpty ? nil : roles.message),
+            ("credentialVersion", credentialVersion == 0 ? nil : credentialVersion.message))
     }
 
     public init(message: WireValue) throws {
         let map = try MessageMap(message)
-        self.init(id: try map("id"), name: try map("name"), displayName: try map("displayName"))
+        self.init(
+            id: try map("id"), name: try map("name"), displayName: try map("displayName"),
+            roles: try map("roles", default: []), credentialVersion: try map("credentialVersion", default: 0))
     }
 }
 

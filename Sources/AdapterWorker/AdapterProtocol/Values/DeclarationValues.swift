@@ -166,7 +166,9 @@ extension Field: MessageValue {
         .map(
             ("name", name.message), ("shape", shape.message), ("isRequired", isRequired.message),
             ("isNullable", isNullable.message), ("defaultValue", defaultValue.map { [$0] }),
-            ("source", source.message), ("maximumCount", maximumCount?.message), ("summary", summary.message))
+            ("source", source.message), ("maximumCount", maximumCount?.message),
+            ("isFilterable", isFilterable ? nil : isFilterable.message),
+            ("isSortable", isSortable ? nil : isSortable.message), ("summary", summary.message))
     }
 
     public init(message: WireValue) throws {
@@ -176,6 +178,7 @@ extension Field: MessageValue {
             isNullable: try map("isNullable", default: false), defaultValue: try map.defaultValue(),
             source: try map("source", default: .caller),
             maximumCount: try map.optional("maximumCount", as: Natural.self)?.number,
+            isFilterable: try map("isFilterable", default: true), isSortable: try map("isSortable", default: true),
             summary: try map("summary", default: ""))
     }
 }
@@ -533,7 +536,8 @@ extension MirrorSource: MessageValue {
     public var message: WireValue {
         .map(
             ("entity", entity.message), ("upstream", upstream.message), ("reading", reading.message),
-            ("writing", writing.message), ("honoursIdempotencyKeys", honoursIdempotencyKeys.message),
+            ("writing", writing.message), ("changes", changes.sorted { $0.rawValue < $1.rawValue }.message),
+            ("honoursIdempotencyKeys", honoursIdempotencyKeys.message),
             ("supportsRowsOfCallers", supportsRowsOfCallers.message), ("derivedEntity", derivedEntity?.message),
             ("settings", settings.message))
     }
@@ -543,6 +547,7 @@ extension MirrorSource: MessageValue {
         self.init(
             try map("entity"), of: try map("upstream"), reading: try map("reading", default: .snapshot),
             writing: try map("writing", default: .none),
+            changes: Set(try map("changes", default: MirrorChange.Kind.allCases)),
             honoursIdempotencyKeys: try map("honoursIdempotencyKeys", default: false),
             supportsRowsOfCallers: try map("supportsRowsOfCallers", default: false),
             derivedEntity: try map.optional("derivedEntity"),
@@ -581,14 +586,14 @@ extension ConfigurationOption: MessageValue {
     public var message: WireValue {
         .map(
             ("path", path.message), ("kind", valueKind.message), ("defaultValue", defaultValue.map { [$0] }),
-            ("summary", summary.message))
+            ("changesRecords", changesRecords ? true.message : nil), ("summary", summary.message))
     }
 
     public init(message: WireValue) throws {
         let map = try MessageMap(message)
         self.init(
             try map("path"), try map("kind", as: ValueKind.self), defaultValue: try map.defaultValue(),
-            summary: try map("summary"))
+            changesRecords: try map("changesRecords", default: false), summary: try map("summary"))
     }
 }
 

@@ -35,7 +35,7 @@ extension MirrorChange: MessageValue {
         .map(
             ("entity", entity.message), ("id", id.message), ("operation", operation.message),
             ("fields", fields.message), ("before", before?.message), ("idempotencyKey", idempotencyKey.message),
-            ("mayRepeat", mayRepeat.message))
+            ("mayRepeat", mayRepeat.message), ("isConditional", isConditional ? true.message : nil))
     }
 
     public init(message: WireValue) throws {
@@ -43,7 +43,7 @@ extension MirrorChange: MessageValue {
         self.init(
             try map("entity"), try map("id"), try map("operation"), fields: try map("fields"),
             before: try map.optional("before"), idempotencyKey: try map("idempotencyKey"),
-            mayRepeat: try map("mayRepeat"))
+            mayRepeat: try map("mayRepeat"), isConditional: try map.optional("isConditional") ?? false)
     }
 }
 

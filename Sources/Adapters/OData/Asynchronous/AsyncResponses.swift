@@ -126,14 +126,14 @@ struct AsyncJobTable<OperationResult: Sendable> {
         case done(OperationResult)
     }
 
-    /// The owner of a response. All anonymous callers are one owner; they need the job's unguessable name.
+    /// The owner of a response: the caller with the roles and attributes by which it was made, so that no caller fetches what
+    /// it may not read any more. All anonymous callers are one owner; they need the job's unguessable name.
     struct Owner: Hashable, Sendable {
         let service: String
-        let kind: Principal.Kind
-        let id: String
+        let caller: Principal
 
         init(_ caller: Principal, at service: String) {
-            (self.service, kind, id) = (service, caller.kind, caller.id)
+            (self.service, self.caller) = (service, caller)
         }
     }
 

@@ -169,12 +169,13 @@ enum BatchFailure {
         case .methodNotAllowed: 405
         case .notAcceptable, .notRepresentable: 406
         case .loginRequired, .credentialsInvalid: 401
-        case .accessDenied, .csrfRequired: 403
+        case .accessDenied, .csrfRequired, .confirmationRequired: 403
         case .recordExists, .recordConflict: 409
         case .fetchAgain: 410
         case .preconditionFailed: 412
         case .requestTooLarge: 413
         case .unsupportedMediaType, .unsupportedEncoding: 415
+        case .requestMisdirected: 421
         case .keyReused: 422
         case .loginThrottled, .rateLimited: 429
         case .deadlineExceeded, .upstreamTimeout, .upstreamOutcomeUnknown: 504

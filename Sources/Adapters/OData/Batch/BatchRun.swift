@@ -6,8 +6,8 @@ protocol BatchTarget: Sendable {
     /// Header fields of the batch that its requests have too.
     static var inheritedFields: [String] { get }
 
-    /// One request as if it had come alone.
-    func answer(_ request: MountRequest) async throws -> MountResponse
+    /// One request of a batch as if it had come alone. Throws `request.invalid` for a batch, however its address is written.
+    func answerPart(_ request: MountRequest) async throws -> MountResponse
     /// A failure in the version's own shape.
     func failure(_ error: any Error, of request: MountRequest) -> MountResponse
     /// What an address below the root leads to; nil where it leads nowhere.
@@ -16,10 +16,15 @@ protocol BatchTarget: Sendable {
     func path(_ fields: WireDictionary, in table: RecordTable) -> String
 }
 
+extension PorticoError {
+    static var nestedBatch: PorticoError { PorticoError(.requestInvalid, "A batch has no batches in it.") }
+}
+
 /// Runs the requests of a batch one after the other. A change set is one transaction.
 struct BatchRun: Sendable {
     let mount: any BatchTarget
     let request: MountRequest
+    /// `https://host/odata/v4/service/`
     let root: String
     /// Bytes of an answer that is held in memory.
     let most: Int
@@ -58,21 +63,17 @@ struct BatchRun: Sendable {
 
     /// One request as if it had come alone, by the same caller.
     private func perform(_ call: BatchCall, _ target: String, _ records: any RecordStore) async -> MountResponse {
-        guard !target.hasPrefix("$batch") else {
-            return mount.failure(PorticoError(.requestInvalid, "A batch has no batches in it."), of: request)
-        }
         var headers = call.headers
         for name in type(of: mount).inheritedFields where headers[name] == nil {
             headers[name] = request.headers[name]
         }
-        let path = request.target.prefix { $0 != "?" }
-        let base = path.dropLast("$batch".count)
+        let base = String(Substring(root.utf8.dropFirst(request.origin.utf8.count)))
         let inner = MountRequest(
             mount: request.mount, method: call.method, target: base + target, origin: request.origin, headers: headers,
             body: call.body, caller: request.caller, requestID: request.requestID, deadline: request.deadline,
             records: records, ages: request.ages, log: request.log)
         do {
-            return try await mount.answer(inner)
+            return try await mount.answerPart(inner)
         } catch {
             return mount.failure(error, of: inner)
         }

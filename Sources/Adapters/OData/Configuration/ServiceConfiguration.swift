@@ -22,6 +22,8 @@ struct ServiceConfiguration: Sendable {
     private static let standardSamples = 100_000
     /// By set: the discriminator property.
     let discriminators: [String: String]
+    /// Where the entities' truth is; nil: here.
+    let upstream: ServiceUpstream?
 
     var model: EntityDataModel { tables.model }
 
@@ -32,7 +34,13 @@ struct ServiceConfiguration: Sendable {
     var searched: Set<EntityName> { Set(entities.filter { !$0.searchFields.isEmpty }.map(\.name)) }
 
     /// The sets that no caller may write.
-    var closedSets: Set<String> { Set(tables.sources.filter { rights[$0].write?.isNobody ?? true }) }
+    var closedSets: Set<String> {
+        Set(
+            tables.sources.filter { source in
+                rights[source].write?.isNobody ?? true
+                    || tables[source].map { upstream?.unwritten.contains($0.entity) ?? false } ?? false
+            })
+    }
 
     /// In the order of their names. Throws ``ConfigurationProblem``.
     static func all(_ configuration: AdapterConfiguration) throws -> [ServiceConfiguration] {
@@ -42,7 +50,7 @@ struct ServiceConfiguration: Sendable {
         let all = try services.map { entry in
             try ServiceConfiguration(
                 entry.key, entry.value.dictionaryValue ?? [:], standard: standard, limits: limits,
-                directory: configuration.directory)
+                directory: configuration.directory, ofCallers: configuration.upstreamsOfCallers)
         }.sorted { $0.name < $1.name }
         try checkNames(all)
         return all
@@ -61,10 +69,9 @@ struct ServiceConfiguration: Sendable {
     }
 
     private init(
-        _ name: String, _ values: WireDictionary, standard: AccessRights, limits: ServiceLimits, directory: String
-    )
-        throws
-    {
+        _ name: String, _ values: WireDictionary, standard: AccessRights, limits: ServiceLimits, directory: String,
+        ofCallers: Set<UpstreamName>
+    ) throws {
         guard PathTemplate("/\(name)") != nil, EntityName(name) != nil, name.utf8.count <= 24 else {
             throw ConfigurationProblem(
                 "services.\(name)", "A service's name has letters, digits, `_` and `-`, at most 24.")
@@ -72,14 +79,19 @@ struct ServiceConfiguration: Sendable {
         guard let file = values["model"]?.stringValue else {
             throw ConfigurationProblem("services.\(name)", "A service needs a model.")
         }
+        try ServiceUpstream.check(name, values)
         self.name = name
         self.limits = limits
         pageSize = values["pageSize"]?.int64Value.map { Int($0) } ?? Self.standardPageSize
         samples = values["samples"]?.int64Value.map { Int($0) } ?? Self.standardSamples
         seed = values["seed"]?.stringValue.map { Self.path($0, directory) }
+        var servable: ServableTables?
         do {
             let bytes = try Self.contents(Self.path(file, directory))
-            tables = try ServiceTables(service: name, model: EntityDataModel(csdl: bytes))
+            if values["upstream"] != nil {
+                servable = try ServableTables(service: name, csdl: bytes, without: ServiceUpstream.disabled(values))
+            }
+            tables = try servable?.tables ?? ServiceTables(service: name, model: EntityDataModel(csdl: bytes))
         } catch let problem as CSDLProblem {
             throw ConfigurationProblem("services.\(name).model", "\(file): \(problem)")
         }
@@ -88,6 +100,7 @@ struct ServiceConfiguration: Sendable {
         for key in ["search", "unique", "discriminators"] { try Self.checkNames(values[key], key, name, tables) }
         if let seed { try Self.checkSeed(seed, name, tables) }
         discriminators = Self.pairs(values["discriminators"]).mapValues { $0.first ?? "" }
+        upstream = try servable.map { try ServiceUpstream(name, values, $0, ofCallers: ofCallers) }
         entities = try Self.entities(name, values, tables, rights)
     }
 
@@ -107,7 +120,7 @@ struct ServiceConfiguration: Sendable {
         let entities = tables.entities(
             rights: { rights[$0] }, policy: policy(values["conflicts"]?.stringValue),
             searched: pairs(values["search"]), unique: pairs(values["unique"]),
-            indexes: try indexes(name, values["indexes"], tables))
+            indexes: try indexes(name, values["indexes"], tables), areMirrors: values["upstream"] != nil)
         for entity in entities {
             do { _ = try EntityRules(entity) } catch {
                 throw ConfigurationProblem("services.\(name).model", error.message)
@@ -179,11 +192,17 @@ struct ServiceConfiguration: Sendable {
         text.hasPrefix("/") ? text : "\(directory)/\(text)"
     }
 
+    /// As the operating system says it.
+    private static func reason(_ error: any Error) -> String {
+        let cause = (error as? CocoaError)?.underlying as? POSIXError
+        let words = cause.map { String(cString: strerror($0.code.rawValue)) } ?? error.localizedDescription
+        return words.prefix(1).lowercased() + words.dropFirst()
+    }
+
     private static func contents(_ path: String) throws -> [UInt8] {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw CSDLProblem("The file cannot be read.")
+        do { return Array(try Data(contentsOf: URL(fileURLWithPath: path))) } catch {
+            throw CSDLProblem("The file cannot be read: \(Self.reason(error)).")
         }
-        return Array(data)
     }
 }
 

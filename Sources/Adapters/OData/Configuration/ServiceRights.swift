@@ -13,7 +13,7 @@ struct ServiceRights: Sendable, Equatable {
         let own = values["access"].flatMap { AccessRights(configurationValue: $0) } ?? AccessRights()
         let service = own.over(standard)
         var sets: [String: AccessRights] = [:]
-        for set in values["sets"]?.dictionaryValue ?? [:] {
+        for set in values["sets"]?.dictionaryValue ?? [:] where set.value["enabled"]?.boolValue != false {
             guard tables[set.key] != nil else {
                 throw ConfigurationProblem(
                     "services.\(name).sets.\(set.key).access",

@@ -162,7 +162,42 @@ struct ValueReader: Sendable {
     }
 
     private func wrong(_ type: TypeReference, _ path: String) -> PorticoError {
-        PorticoError(.requestInvalid, "\(path) is of type \(type).", target: path)
+        .ofOtherType(type, model, at: path)
+    }
+}
+
+extension PorticoError {
+    /// Refuses a value that is none of the type's, with an example where the type's name does not say the form.
+    static func ofOtherType(_ type: TypeReference, _ model: EntityDataModel, at path: String) -> PorticoError {
+        let example: String? =
+            switch type.isCollection ? nil : model.primitive(behind: type.type) {
+            case .date: "2024-01-15"
+            case .dateTimeOffset: "2024-01-15T10:20:30Z"
+            case .timeOfDay: "10:20:30"
+            case .duration: "P1DT2H30M"
+            case .guid: "01234567-89ab-cdef-0123-456789abcdef"
+            default: nil
+            }
+        return ofOtherType("\(type)", such: example, at: path)
+    }
+
+    /// The same in the terms of version 2.
+    static func ofOtherVersion2Type(_ type: TypeReference, _ model: EntityDataModel, at path: String) -> PorticoError {
+        let name = model.version2Shape(of: type).typeName
+        let example: String? =
+            switch name {
+            case "Edm.DateTime": "2024-01-15T10:20:30"
+            case "Edm.DateTimeOffset": "2024-01-15T10:20:30Z"
+            case "Edm.Time": "PT10H20M30S"
+            case "Edm.Guid": "01234567-89ab-cdef-0123-456789abcdef"
+            default: nil
+            }
+        return ofOtherType(name, such: example, at: path)
+    }
+
+    private static func ofOtherType(_ name: String, such example: String?, at path: String) -> PorticoError {
+        let form = example.map { ", such as \($0)" } ?? ""
+        return PorticoError(.requestInvalid, "\(path) is of type \(name)\(form).", target: path)
     }
 }
 

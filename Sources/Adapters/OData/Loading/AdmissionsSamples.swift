@@ -4,12 +4,12 @@ import ODataModel
 
 /// Generated records of the admissions model: invented people at invented schools, the same in every run.
 struct AdmissionsSamples {
-    static let namespace = "ADMISSIONSCOUNSELOR"
-
     private let tables: ServiceTables
     private let counts: (schools: Int, students: Int, counselors: Int, visits: Int, appointments: Int)
 
-    init(tables: ServiceTables, students: Int) {
+    /// Nil for a model with other tables than those of the demonstration: a real service may have its namespace.
+    init?(tables: ServiceTables, students: Int) {
+        guard Self.outline(of: tables) == Self.outline else { return nil }
         self.tables = tables
         counts = (
             schools: students / 80 + 1, students: students, counselors: students / 2_000 + 1, visits: students / 5,
@@ -24,6 +24,41 @@ struct AdmissionsSamples {
         ]
         return makers.compactMap { set, make in tables[set].map { SampleRecords($0.entity, make()) } }
     }
+
+    /// The sets and their properties, with all that decides which values they take.
+    static func outline(of tables: ServiceTables) -> Set<String> {
+        Set(
+            tables.tables.values.map { table in
+                let columns = table.columns.values.map { column in
+                    let facets = column.type.facets
+                    let places: Int? = if case .digits(let count)? = facets.scale { count } else { nil }
+                    let limits = [facets.maximumLength, facets.precision, places].map { $0.map(String.init) ?? "-" }
+                    return "\(column.property) \(column.type) \(limits.joined(separator: " "))"
+                        + (column.type.isNullable ? "" : " required")
+                }
+                let key = table.keyNames.joined(separator: ",")
+                return "\(table.source)(\(key)): \(columns.sorted().joined(separator: ", "))"
+            })
+    }
+
+    /// ``outline(of:)`` of the model that the samples are made for.
+    private static let outline: Set<String> = [
+        "States(StateCode): Name Edm.String 40 - - required, StateCode Edm.String 2 - - required",
+        "Schools(SchoolID): City Edm.String 60 - -, Name Edm.String 100 - - required, SchoolID Edm.Int32 - - - "
+            + "required, StateCode Edm.String 2 - -",
+        "Students(StudentID): BirthDate Edm.Date - - -, CounselorID Edm.Int32 - - -, Email Edm.String 120 - -, "
+            + "FirstName Edm.String 60 - - required, GPA Edm.Decimal - 3 2, GraduationYear Edm.Int16 - - -, LastName "
+            + "Edm.String 60 - - required, Registered Edm.DateTimeOffset - 6 -, SchoolID Edm.Int32 - - -, Status "
+            + "Edm.String 20 - - required, StudentID Edm.Int32 - - - required",
+        "Counselors(CounselorID): CounselorID Edm.Int32 - - - required, Email Edm.String 120 - -, FirstName "
+            + "Edm.String 60 - - required, LastName Edm.String 60 - - required, Region Edm.String 40 - -",
+        "Visits(VisitID): CounselorID Edm.Int32 - - -, Interest Edm.Byte - - -, Kind Edm.String 40 - -, Notes "
+            + "Edm.String 2000 - -, SchoolID Edm.Int32 - - -, StudentID Edm.Int32 - - - required, VisitID Edm.Int32 - "
+            + "- - required, VisitedAt Edm.DateTimeOffset - 6 - required",
+        "Appointments(AppointmentID): AppointmentID Edm.Int32 - - - required, Confirmed Edm.Boolean - - - "
+            + "required, CounselorID Edm.Int32 - - -, Length Edm.Duration - - -, Place Edm.String 80 - -, StartsAt "
+            + "Edm.DateTimeOffset - 6 - required, StudentID Edm.Int32 - - - required",
+    ]
 
     private func states() -> [WireDictionary] {
         SampleTexts.states.map { ["StateCode": .string($0.code), "Name": .string($0.name)] }

@@ -48,10 +48,19 @@ struct ImportRows: Sendable {
 
     func perform(_ call: Call) async throws -> OperationResult {
         guard let service = services.first(where: { .string($0.name) == call["service"] }) else {
-            throw PorticoError(.recordNotFound, "There is no such service.", target: "service")
+            let known = services.map(\.name).joined(separator: ", ")
+            throw PorticoError(
+                .recordNotFound, "There is no such service. There are: \(known).", target: "service")
+        }
+        if let upstream = service.upstream {
+            throw PorticoError(
+                .requestInvalid, "The entities of \(service.name) are those of the system \(upstream.name).",
+                target: "service")
         }
         guard let table = service.tables[call["set"].stringValue ?? ""] else {
-            throw PorticoError(.recordNotFound, "\(service.name) has no such set.", target: "set")
+            let known = service.tables.tables.values.map(\.source).sorted().joined(separator: ", ")
+            throw PorticoError(
+                .recordNotFound, "\(service.name) has no such set. There are: \(known).", target: "set")
         }
         let rows = call["rows"].arrayValue ?? []
         let most = service.limits.importRows
@@ -61,6 +70,7 @@ struct ImportRows: Sendable {
         let mode = call["mode"].stringValue.flatMap(Mode.init(rawValue:)) ?? .append
         try requireColumns(call["columns"].arrayValue?.compactMap(\.stringValue), of: table, service.model)
         let changes = try await changes(of: rows, by: RowReading(service: service, table: table, now: now))
+        try requireDistinct(changes)
         if mode == .check { return Self.outcome(kept: try await kept(changes, of: table)) }
         if mode == .replace, call[ReplacementLoss.member.name].boolValue != true {
             let later = Int(clamping: call["keeps"].int64Value ?? 0)
@@ -70,7 +80,7 @@ struct ImportRows: Sendable {
         do {
             if !(removals.isEmpty && changes.isEmpty) { _ = try await records.apply(removals + changes) }
         } catch let error as PorticoError where error.code == .recordExists {
-            throw try await taken(error, changes, isReplacing: mode == .replace)
+            throw mode == .replace ? error : try await taken(error, changes)
         }
         return Self.outcome(created: rows.count, deleted: removed)
     }
@@ -150,31 +160,47 @@ struct ImportRows: Sendable {
         PorticoError(error.code, error.message, target: "rows[\(position)].\(error.target ?? "")")
     }
 
-    /// The same refusal, naming the first row whose key another row or record has.
-    private func taken(
-        _ error: PorticoError, _ changes: [RecordChange], isReplacing: Bool
-    ) async throws -> PorticoError {
-        var seen: Set<RecordID> = []
+    /// Throws `request.invalid` for the first row whose key an earlier one has, before anything is removed for them. The
+    /// earlier row stands at the beginning of the message: `rows[3]`.
+    private func requireDistinct(_ changes: [RecordChange]) throws(PorticoError) {
+        var seen: [RecordID: Int] = [:]
+        seen.reserveCapacity(changes.count)
+        for (position, change) in changes.enumerated() {
+            guard case .create(let id?, _) = change.action,
+                let earlier = seen.updateValue(position, forKey: id)
+            else { continue }
+            throw Self.refusal(
+                PorticoError(.requestInvalid, "rows[\(earlier)] has the key \(id) too."), position)
+        }
+    }
+
+    /// The same refusal, naming the first row whose key a record has.
+    private func taken(_ error: PorticoError, _ changes: [RecordChange]) async throws -> PorticoError {
         for (position, change) in changes.enumerated() {
             guard case .create(let id?, _) = change.action else { continue }
-            if !seen.insert(id).inserted { return Self.refusal(error, position) }
-            if !isReplacing, try await records.record(id, in: change.entity) != nil {
-                return Self.refusal(error, position)
-            }
+            if try await records.record(id, in: change.entity) != nil { return Self.refusal(error, position) }
         }
         return error
     }
 
-    /// Deletions of what is there, and how many records leave in all. Only the last of them are left to the caller's
-    /// transaction: as many as one page has, so that a large set needs no more memory than a small one.
+    /// Deletions that one transaction makes with the creations: a set with no more records is replaced as a whole or not at
+    /// all.
+    private static let deletionsOfTransaction = 100_000
+
+    /// Deletions of what is there, and how many records leave in all. Those that are too many for the caller's transaction
+    /// are made before it, so that a large set needs no more memory than a small one.
     private func remove(_ table: RecordTable) async throws -> (last: [RecordChange], count: Int) {
-        var count = 0
+        var (count, query, last) = (0, Query(limit: Query.maximumLimit), [RecordChange]())
         while true {
-            let page = try await records.query(Query(limit: Query.maximumLimit), in: table.entity)
-            let deletions = page.records.map { RecordChange(table.entity, .delete($0.id)) }
-            count += deletions.count
-            guard page.next != nil else { return (deletions, count) }
-            _ = try await records.apply(deletions)
+            let page = try await records.query(query, in: table.entity)
+            last += page.records.map { RecordChange(table.entity, .delete($0.id)) }
+            count += page.records.count
+            if last.count > Self.deletionsOfTransaction {
+                _ = try await records.apply(last)
+                last = []
+            }
+            guard let next = page.next else { return (last, count) }
+            query.start = .after(next)
         }
     }
 }
@@ -299,11 +325,12 @@ struct ImportedRow {
 
     /// What was refused, with the value and the form that was wanted.
     func explained(_ error: PorticoError, _ row: WireValue, _ table: RecordTable) -> PorticoError {
-        guard let target = error.target, let column = table.columns[target], let value = row[target],
-            let wanted = wanted(column.type)
-        else { return error }
+        guard let target = error.target, let column = table.columns[target], let value = row[target] else {
+            return error
+        }
+        let wanted = wanted(column.type).map { "; wanted is \($0)" } ?? ""
         return PorticoError(
-            error.code, "\(error.message) It cannot be \(Self.shown(value)); wanted is \(wanted).", target: target)
+            error.code, "\(error.message) It cannot be \(Self.shown(value))\(wanted).", target: target)
     }
 
     /// What of a value is shown: enough to find it.
@@ -381,7 +408,7 @@ struct ImportedRow {
         return (String(parts[0]), String(parts[1]))
     }
 
-    /// A description for error messages; nil where the type's name suffices.
+    /// A description for error messages; nil where the refusal says the form already.
     private func wanted(_ type: TypeReference) -> String? {
         guard !type.isCollection else { return "a list" }
         if case .enumeration(let name) = type.type {
@@ -394,13 +421,9 @@ struct ImportedRow {
         }
         switch primitive {
         case .boolean: return "true, false, 1 or 0"
-        case .date: return "a day such as 2024-01-15"
-        case .dateTimeOffset: return "an instant such as 2024-01-15T10:20:30Z or 2024-01-15 10:20:30"
-        case .timeOfDay: return "a time such as 10:20:30"
-        case .duration: return "a duration such as P1DT2H30M"
+        case .dateTimeOffset: return "that or 2024-01-15 10:20:30"
         case .decimal: return "a decimal number such as 12.50"
         case .double, .single: return "a number such as 12.5 or 1e3"
-        case .guid: return "a GUID such as 01234567-89ab-cdef-0123-456789abcdef"
         case .binary: return "bytes as base64url"
         case .string: return "a text\(type.facets.maximumLength.map { " of at most \($0) characters" } ?? "")"
         default: return primitive.isSpatial ? "a place in GeoJSON" : nil

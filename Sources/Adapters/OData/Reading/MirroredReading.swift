@@ -22,6 +22,8 @@ extension ResourcePath {
         }
         guard !joins else { return tables.entities }
         switch target {
+        case .entities(let path) where path.isRelated: return tables.entities
+        case .entity(let path) where path.isRelated: return tables.entities
         case .entities(let path): return [path.table.entity]
         case .entity(let path), .property(let path, _), .stream(let path, _): return [path.table.entity]
         case .operation: return tables.entities
@@ -29,9 +31,30 @@ extension ResourcePath {
     }
 }
 
+extension EntityCollectionPath {
+    /// Whether a navigation property leads there, whose links may be records of their own.
+    fileprivate var isRelated: Bool {
+        switch origin {
+        case .all: false
+        case .related: true
+        case .filtered(let path, _): path.isRelated
+        }
+    }
+}
+
+extension EntityPath {
+    fileprivate var isRelated: Bool {
+        switch origin {
+        case .key: false
+        case .related: true
+        case .member(let path, _): path.isRelated
+        }
+    }
+}
+
 extension ServiceTables {
-    /// Of all sets.
-    var entities: Set<EntityName> { Set(tables.values.map { $0.entity }) }
+    /// Of all sets, and of the links between them.
+    var entities: Set<EntityName> { Set(tables.values.map { $0.entity } + links.map(\.entity)) }
 }
 
 extension MountHeaders {

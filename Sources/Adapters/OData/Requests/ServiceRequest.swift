@@ -368,9 +368,13 @@ struct PageAddress {
 
 /// A request target that begins with the root path of its service.
 enum RootedTarget {
-    /// What stands below the root, as it came. By bytes, which is what a target is made of.
+    /// What stands below the root, as it came. By segments, since the root may have come with escapes; they are split by
+    /// bytes, which is what a target is made of.
     static func relative(_ target: String, below root: String) -> String {
-        let rest = target.utf8.dropFirst(root.utf8.count)
+        var rest = target.utf8[...]
+        for byte in root.utf8 where byte == UInt8(ascii: "/") {
+            rest = rest.dropFirst().drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        }
         // One slash belongs to the root; an empty segment behind it is none of a path's.
         return String(Substring(rest.first == UInt8(ascii: "/") ? rest.dropFirst() : rest))
     }

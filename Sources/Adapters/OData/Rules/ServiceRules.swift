@@ -15,7 +15,7 @@ struct ServiceRules: RecordRules {
             service.tables.tables.values.map {
                 SetRules(
                     tables: service.tables, table: $0, typeProperty: service.discriminators[$0.source],
-                    deletedWith: service.limits.deletedWith)
+                    deletedWith: service.limits.deletedWith, isMirror: service.upstream != nil)
             }
         }
         let links = services.flatMap { service in
@@ -117,11 +117,12 @@ struct LinkRules: Sendable {
         }
     }
 
-    /// Throws `request.invalid` where one of the two is not there.
+    /// Throws `request.invalid` where one of the two is not there, or the caller may not know of it.
     func verify(_ record: Record, in writing: RecordRuleContext) throws {
         for (field, source) in [(LinkTable.near, link.source), (LinkTable.far, link.target)] {
             guard let table = tables[source], let id = RecordID(key: record[field]) else { continue }
-            guard try writing.snapshot.record(id, in: table.entity) != nil else {
+            let isThere = try writing.snapshot.record(id, in: table.entity) != nil
+            guard try isThere && (writing.earlier != nil || writing.callerKnows(id, in: table.entity)) else {
                 throw PorticoError(
                     .requestInvalid, "\(field) names an entity of \(source) that is not there.", target: field.text)
             }
@@ -130,9 +131,18 @@ struct LinkRules: Sendable {
 }
 
 /// Checks that referenced entities exist. Runs after all changes of a transaction, so that their order does not matter.
+///
+/// An entity that the caller may neither read nor change is none to lead a reference to, in the same words as one that is not there:
+/// otherwise who may write one set finds out the keys of another. What a reference says already stays.
 struct ReferenceRules {
     let tables: ServiceTables
-    let snapshot: any RecordSnapshot
+    let writing: RecordRuleContext
+    private var snapshot: any RecordSnapshot { writing.snapshot }
+
+    init(tables: ServiceTables, writing: RecordRuleContext) {
+        self.tables = tables
+        self.writing = writing
+    }
 
     /// Throws `request.invalid` with the navigation property as the target.
     func verify(_ record: Record, of table: RecordTable) throws {
@@ -141,7 +151,10 @@ struct ReferenceRules {
             guard let relation = table.relations[navigation.name], let far = tables[relation.target] else { continue }
             switch relation {
             case .fields(_, let pairs, _) where !navigation.constraints.isEmpty:
-                try verify(navigation, pairs.map { (record[$0.near], $0.far) }, far)
+                let isKept = writing.earlier.map { earlier in
+                    pairs.allSatisfy { earlier[$0.near] == record[$0.near] }
+                }
+                try verify(navigation, pairs.map { (record[$0.near], $0.far) }, far, isKept: isKept ?? false)
             case .links(_, let through, let near, _, _) where !navigation.isNullable:
                 let isLinked = Filter.compare(near, .equal, record[table.keyField])
                 if try snapshot.count(isLinked, in: through) == 0 { throw Self.missing(navigation) }
@@ -151,26 +164,27 @@ struct ReferenceRules {
     }
 
     private func verify(
-        _ navigation: NavigationProperty, _ values: [(value: WireValue, field: FieldName)], _ far: RecordTable
+        _ navigation: NavigationProperty, _ values: [(value: WireValue, field: FieldName)], _ far: RecordTable,
+        isKept: Bool
     ) throws {
         guard values.allSatisfy({ !$0.value.isNull }) else {
             if navigation.isNullable { return }
             throw Self.missing(navigation)
         }
-        guard try isThere(values, far) else {
+        guard let id = try found(values, far), try isKept || writing.callerKnows(id, in: far.entity) else {
             throw PorticoError(
                 .requestInvalid, "\(navigation.name) would lead to an entity that is not there.",
                 target: navigation.name)
         }
     }
 
-    private func isThere(_ values: [(value: WireValue, field: FieldName)], _ far: RecordTable) throws -> Bool {
+    private func found(_ values: [(value: WireValue, field: FieldName)], _ far: RecordTable) throws -> RecordID? {
         if values.count == 1, values[0].field == far.keyField {
-            guard let id = RecordID(key: values[0].value) else { return false }
-            return try snapshot.record(id, in: far.entity) != nil
+            guard let id = RecordID(key: values[0].value) else { return nil }
+            return try snapshot.record(id, in: far.entity)?.id
         }
         let filter = Filter.all(values.map { .compare($0.field, .equal, $0.value) })
-        return try !snapshot.query(Query(filter, limit: 1), in: far.entity).records.isEmpty
+        return try snapshot.query(Query(filter, limit: 1), in: far.entity).records.first?.id
     }
 
     static func missing(_ navigation: NavigationProperty) -> PorticoError {

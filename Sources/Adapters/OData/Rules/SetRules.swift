@@ -11,15 +11,18 @@ struct SetRules: Sendable {
 
     /// Records that may go or change with a deleted one.
     let deletedWith: Int
+    /// Whether the truth is in another system: what belongs together, and what goes with an entity, is that system's to say.
+    let isMirror: Bool
 
     private let properties: EntityProperties
     private let dependents: [Dependents]
 
-    init(tables: ServiceTables, table: RecordTable, typeProperty: String?, deletedWith: Int) {
+    init(tables: ServiceTables, table: RecordTable, typeProperty: String?, deletedWith: Int, isMirror: Bool = false) {
         self.tables = tables
         self.table = table
         self.typeProperty = typeProperty
         self.deletedWith = deletedWith
+        self.isMirror = isMirror
         properties = EntityProperties(model: tables.model, table: table)
         dependents = Dependents.all(of: table, in: tables)
     }
@@ -34,7 +37,8 @@ struct SetRules: Sendable {
     }
 
     func verify(_ record: Record, in writing: RecordRuleContext) throws {
-        try ReferenceRules(tables: tables, snapshot: writing.snapshot).verify(record, of: table)
+        if isMirror { return }
+        try ReferenceRules(tables: tables, writing: writing).verify(record, of: table)
     }
 
     private func allow(_ action: SetCapabilities.Action) throws(PorticoError) {
@@ -135,6 +139,7 @@ struct SetRules: Sendable {
             throw PorticoError(.accessDenied, "\(table.source) is a singleton and stays.", target: table.source)
         }
         try allow(.delete)
+        if isMirror { return PreparedChange(change) }
         var deletion = DeletionRun(tables: tables, snapshot: writing.snapshot, most: deletedWith)
         try deletion.part(record, of: table, dependents)
         return PreparedChange(change, after: try deletion.changes, askingCaller: true)

@@ -39,7 +39,7 @@ final class ODataService: Sendable {
 
     /// Not while the seed is loaded anew.
     func betweenReseeds(_ answer: () async throws -> MountResponse) async throws -> MountResponse {
-        await gate.enter()
+        try await gate.enter()
         do {
             let answer = try await answer()
             await gate.leave()
@@ -104,46 +104,49 @@ struct ServiceOperationTable: Sendable {
     subscript(name: String) -> (any ServiceOperations)? { byName[name] }
 }
 
-/// A readers-writer lock: requests share it, reloading the seed holds it exclusively.
+/// A readers-writer lock: requests share it, reloading the seed holds it exclusively. No wait is without an end: it is not for
+/// a request that is slow, and does not last longer than its own call.
 actor ReseedGate {
+    private let longestWait: Duration
     private var running = 0
     private(set) var isClosed = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-    private var whenIdle: [CheckedContinuation<Void, Never>] = []
 
-    func enter() async {
-        while isClosed { await withCheckedContinuation { waiting.append($0) } }
+    /// How often a condition is looked at. Reloading is rare, and waiting for it is rarer.
+    private static let interval = Duration.milliseconds(10)
+
+    /// `longestWait`: how long reloading waits for the requests under way. Twice that, requests wait for reloading.
+    init(longestWait: Duration = .seconds(2)) {
+        self.longestWait = longestWait
+    }
+
+    /// Throws `server.overloaded` where it takes too long, and `CancellationError`.
+    func enter() async throws {
+        try await wait(atMost: longestWait * 2) { !$0.isClosed }
         running += 1
     }
 
-    func leave() {
-        running -= 1
-        wake()
-    }
+    func leave() { running -= 1 }
 
-    /// Runs alone. The caller has entered itself, and counts as gone while it waits.
+    /// Runs alone. The caller has entered itself, and counts as gone while it waits. Throws as ``enter()`` does, and changes
+    /// nothing then.
     func alone<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         running -= 1
-        wake()
-        while isClosed { await withCheckedContinuation { waiting.append($0) } }
+        defer { running += 1 }
+        try await wait(atMost: longestWait) { !$0.isClosed }
         isClosed = true
-        while running > 0 { await withCheckedContinuation { whenIdle.append($0) } }
-        defer { open() }
+        defer { isClosed = false }
+        try await wait(atMost: longestWait) { $0.running == 0 }
         return try await body()
     }
 
-    private func open() {
-        isClosed = false
-        running += 1
-        let all = waiting
-        waiting = []
-        for one in all { one.resume() }
-    }
-
-    private func wake() {
-        guard running == 0 else { return }
-        let all = whenIdle
-        whenIdle = []
-        for one in all { one.resume() }
+    private func wait(atMost longest: Duration, until isMet: (isolated ReseedGate) -> Bool) async throws {
+        let end = ContinuousClock.now + longest
+        while !isMet(self) {
+            guard ContinuousClock.now < end else {
+                throw PorticoError(
+                    .overloaded, "Other requests to this service take too long. Try again in a moment.", retryAfter: 5)
+            }
+            try await Task.sleep(for: Self.interval)
+        }
     }
 }

@@ -13,9 +13,18 @@ struct Version2Mount: Sendable {
     let rootPath: String
 
     func answer(_ request: MountRequest) async throws -> MountResponse {
+        try await answer(request, isPartOfBatch: false)
+    }
+
+    func answerPart(_ request: MountRequest) async throws -> MountResponse {
+        try await answer(request, isPartOfBatch: true)
+    }
+
+    private func answer(_ request: MountRequest, isPartOfBatch: Bool) async throws -> MountResponse {
         try Version2Protocol.check(request.headers)
         let inner = try Version2RequestReader(service: service, rootPath: rootPath).request(request)
         if case .batch = inner.plain.target.resource {
+            guard !isPartOfBatch else { throw PorticoError.nestedBatch }
             // Callers who may not read are rejected here; each part's own access is checked with it.
             try service.configuration.rights.admit(request.caller, effect: .reads)
             return try await Version2Batch(mount: self, request: request, root: inner.plain.root).answer()

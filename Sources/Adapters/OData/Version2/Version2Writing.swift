@@ -15,7 +15,8 @@ struct Version2Writing: Sendable {
 
     func answer(_ address: ResourcePath) async throws -> Version2Response {
         var address = address
-        let plain = request.saying(try content(&address))
+        let content = try content(&address)
+        let plain = request.saying(try await restored(content, at: address))
         let handler = ResourceHandler(service: own.service, request: plain)
         switch (address.target, address.suffix, plain.method) {
         case (.entities(let collectionPath), .none, "POST"): return try await create(collectionPath, handler)
@@ -29,6 +30,45 @@ struct Version2Writing: Sendable {
         default: return Version2Response(plain: try await handler.answer(address))
         }
     }
+
+    /// With the entity's own instants where they are what JSON has of them, which carries milliseconds: an entity that is read,
+    /// changed in another property and sent back keeps them.
+    private func restored(_ content: WireValue?, at address: ResourcePath) async throws -> WireValue? {
+        guard let members = content?.dictionaryValue, case .entity(let entityPath) = address.target,
+            address.suffix == .none, try format() is Version2JSONFormat
+        else { return content }
+        let instants = instants(members, of: entityPath.table)
+        guard !instants.isEmpty, let record = try? await own.handler.finder.record(entityPath) else { return content }
+        let form = Version2ValueCodec(model: own.tables.model)
+        let restored = members.map { member in
+            guard let (column, sent) = instants[member.key], case .date(let known) = record[column.field],
+                sent != known,
+                form.json(.date(sent), column.type) == form.json(.date(known), column.type)
+            else { return member }
+            return WireDictionary.Entry(key: member.key, value: form.version4(.date(known), column.type))
+        }
+        return .dictionary(WireDictionary(uncheckedUniqueKeys: restored))
+    }
+
+    /// The sent instants that may have been read as JSON, by property.
+    private func instants(
+        _ members: WireDictionary, of table: RecordTable
+    ) -> [String: (column: RecordColumn, sent: WireDate)] {
+        let stored = StoredValueCodec(model: own.tables.model)
+        var instants: [String: (column: RecordColumn, sent: WireDate)] = [:]
+        for member in members {
+            guard let column = table.columns[member.key], !column.type.isCollection,
+                let text = member.value.stringValue,
+                case .date(let sent)? = stored.value(text: text, type: column.type),
+                sent.fraction.utf8.count <= Self.digitsOfJSON
+            else { continue }
+            instants[member.key] = (column, sent)
+        }
+        return instants
+    }
+
+    /// Of a second.
+    private static let digitsOfJSON = 3
 
     private func create(_ collectionPath: EntityCollectionPath, _ handler: ResourceHandler) async throws
         -> Version2Response
@@ -87,8 +127,7 @@ struct Version2Writing: Sendable {
         guard let text = String(validating: request.body, as: UTF8.self),
             let value = form.value(text: text, property.type)
         else {
-            throw PorticoError(
-                .requestInvalid, "\(property.path) is of type \(property.type).", target: property.path)
+            throw PorticoError.ofOtherType(property.type, own.tables.model, at: property.path)
         }
         return form.version4(value, property.type)
     }
@@ -130,8 +169,7 @@ struct Version2Operations: Sendable {
         for argument in Version2Arguments(options: own.request.plain.target.options).literals {
             guard let type = parameters.first(where: { $0.name == argument.name })?.type else { continue }
             guard let value = LiteralText(model: own.tables.model).value(argument.literal, as: type) else {
-                throw PorticoError(
-                    .requestInvalid, "\(argument.name) is of type \(type).", target: argument.name)
+                throw PorticoError.ofOtherType(type, own.tables.model, at: argument.name)
             }
             content[argument.name] = form.version4(value, type)
         }

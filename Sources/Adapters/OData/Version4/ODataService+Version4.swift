@@ -29,8 +29,17 @@ extension ODataService {
     }
 
     func answer(_ request: MountRequest) async throws -> MountResponse {
+        try await answer(request, isPartOfBatch: false)
+    }
+
+    func answerPart(_ request: MountRequest) async throws -> MountResponse {
+        try await answer(request, isPartOfBatch: true)
+    }
+
+    private func answer(_ request: MountRequest, isPartOfBatch: Bool) async throws -> MountResponse {
         let inner = try self.request(request)
         if case .batch = inner.target.resource {
+            guard !isPartOfBatch else { throw PorticoError.nestedBatch }
             return try await BatchHandler(
                 service: self, request: request, root: inner.root, version: inner.format.version
             ).answer()

@@ -118,8 +118,7 @@ struct PropertyHandler: Sendable {
         guard let text = String(validating: request.body, as: UTF8.self),
             let value = StoredValueCodec(model: tables.model).value(text: text, type: property.type)
         else {
-            throw PorticoError(
-                .requestInvalid, "\(property.path) is of type \(property.type).", target: property.path)
+            throw PorticoError.ofOtherType(property.type, tables.model, at: property.path)
         }
         return value
     }

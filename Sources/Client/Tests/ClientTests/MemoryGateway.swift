@@ -167,7 +167,8 @@ extension MemoryGateway {
                 fields: [
                     Field("id", .string), Field("owner", .string, source: .creator),
                     Field("sharedWith", .list(of: .string)), Field("title", .string(maximumLength: 20)),
-                    Field("text", .string), Field("pages", .integer),
+                    Field("text", .string), Field("pages", .integer), Field("due", .date),
+                    Field("times", .list(of: .date)),
                 ],
                 rows: RowRules(read: .any([.owner("owner"), .sharedWith("sharedWith")]), write: .owner("owner")))
         ])

@@ -147,6 +147,51 @@ struct ReplicaTests {
         #expect(try await one.titles() == ["both"])
     }
 
+    @Test(
+        "leaves every digit of instants that it does not edit, over a restart and in a conflict",
+        arguments: [
+            "2026-06-24T12:57:44.7570874Z", "0000-12-30T00:00:00Z", "9999-12-31T23:59:59.9999999Z",
+            "1969-12-31T23:59:59.9999999Z",
+        ])
+    func exactInstants(text: String) async throws {
+        let gateway = try await MemoryGateway()
+        let instant = WireValue.date(try #require(WireDate(rfc3339: text)))
+        let made = try await Device("alice", at: gateway)
+        let note = try await made.replica.create(
+            in: "notes", ["title": "base", "due": instant, "times": [instant, instant]])
+        await made.sync()
+        /// What a device that has nothing yet is sent.
+        func stored() async throws -> [WireValue?] {
+            let other = try await Device("alice", at: gateway)
+            await other.sync()
+            let record = try await other.replica.record(note, in: "notes")
+            return [record?["due"], record?["times"], record?["title"]]
+        }
+        let (one, two) = (try await Device("alice", at: gateway), try await Device("alice", at: gateway))
+        await one.sync()
+        await two.sync()
+        try await one.reopen()
+        #expect(try await one.replica.record(note, in: "notes")?["due"] == instant)
+        // As an app does that writes all fields of what it read.
+        let read = try await one.replica.record(note, in: "notes")
+        var fields = try #require(read?.fields)
+        fields["title"] = "one"
+        for name in ["id", "owner"] { fields[name] = nil }
+        try await one.replica.update(note, in: "notes", fields)
+        try await one.reopen()
+        await one.sync()
+        #expect(try await stored() == [instant, [instant, instant], "one"])
+        try await two.replica.update(note, in: "notes", ["title": "two"])
+        try await two.reopen()
+        let problem = try #require(await two.sync().problems.first)
+        guard case .conflict(let server?) = problem.cause else { return #expect(Bool(false), "\(problem)") }
+        #expect(server["due"] == instant && problem.base?["due"] == instant)
+        try await two.reopen()
+        try await two.replica.resolve(problem, with: .update(["title": "both", "due": server["due"] ?? .null]))
+        #expect(await two.sync().problems.isEmpty)
+        #expect(try await stored() == [instant, [instant, instant], "both"])
+    }
+
     @Test("goes on behind an edit that the server refuses")
     func rejected() async throws {
         let gateway = try await MemoryGateway()

@@ -37,14 +37,8 @@ struct LevelBuilder {
         } else {
             selection = nil
         }
+        var restrictions = RestrictionCheck(of: entity.table.source, reader)
         try restrictions.check(options)
-    }
-
-    /// What the set does not take of the options.
-    var restrictions: RestrictionCheck {
-        RestrictionCheck(
-            source: entity.table.source, restrictions: reader.model.restrictions(of: entity.table.source),
-            aliases: reader.aliases)
     }
 
     /// `$filter` and `$search`.

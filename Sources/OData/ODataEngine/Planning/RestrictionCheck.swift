@@ -2,39 +2,123 @@ import ODataLanguage
 import ODataModel
 
 /// Checks the options of one level against the model's restrictions of the set (Capabilities vocabulary:
-/// `FilterRestrictions`, `SortRestrictions`, `SearchRestrictions`, `CountRestrictions`). Paths from `$root` or a
-/// lambda's variable belong to other sets and are not checked.
+/// `FilterRestrictions`, `SortRestrictions`, `SearchRestrictions`, `CountRestrictions`): `$filter` and `$orderby`, the
+/// transformations of `$apply` that do the same, and what is computed or aggregated from a property under another name. Paths
+/// from `$root` or a lambda's variable belong to other sets and are not checked.
 struct RestrictionCheck {
     let source: String
     let restrictions: SetRestrictions
     /// Values of parameter aliases, by name.
     let aliases: [String: Expression]
+    /// What stands before the set's properties in paths: nothing, or the set's name in a cross join.
+    private let prefix: String
+    /// What other names than properties stand for.
+    private var named: [String: Expression] = [:]
 
-    func check(_ options: LevelOptions) throws(QueryProblem) {
-        if let filter = options.filter {
-            try refuse(!restrictions.isFilterable, "\(source) cannot be filtered.", filter.range)
-            try refuse(restrictions.nonFilterable, in: filter, "filtered")
-            try require(in: filter)
-            try FilterExpressionCheck(source: source, allowed: restrictions.filterExpressions, aliases: aliases)
-                .check(filter)
-        }
-        for item in options.order {
-            try refuse(!restrictions.isSortable, "\(source) cannot be sorted.", item.expression.range)
-            try refuse(restrictions.nonSortable, in: item.expression, "sorted")
-        }
-        if let search = options.search {
-            try refuse(!restrictions.isSearchable, "\(source) cannot be searched.", search.range)
-        }
+    init(of source: String, _ reader: ExpressionReader, inCrossJoin: Bool = false) {
+        self.source = source
+        restrictions = reader.model.restrictions(of: source)
+        aliases = reader.aliases
+        prefix = inCrossJoin ? "\(source)/" : ""
+    }
+
+    mutating func check(_ options: LevelOptions) throws(QueryProblem) {
+        name(options.compute)
+        if let filter = options.filter { try check(filter: filter) }
+        try check(order: options.order.map(\.expression))
+        if let search = options.search { try checkSearch(search.range) }
         try refuse(options.count && !restrictions.isCountable, "\(source) cannot be counted.", nil)
+    }
+
+    /// A filter that chooses among all of the set's entities.
+    func check(filter: Expression) throws(QueryProblem) {
+        try check(condition: filter)
+        try require(in: [filter], at: filter.range)
+    }
+
+    /// `$apply`, and the options that come after it.
+    mutating func check(
+        applying transformations: [Transformation], _ options: LevelOptions
+    ) throws(QueryProblem) {
+        try check(transformations)
+        name(options.compute)
+        if let filter = options.filter { try check(condition: filter) }
+        try check(order: options.order.map(\.expression))
     }
 
     /// For a set as a whole, of which a filter must choose.
     func requireFilter(_ options: LevelOptions) throws(QueryProblem) {
-        let isFiltered = options.filter != nil
-        try refuse(restrictions.needsFilter && !isFiltered, "\(source) is read with $filter only.", nil)
-        if let missing = restrictions.requiredInFilter.min(), !isFiltered {
-            throw QueryProblem("The filter of \(source) must look at \(missing).")
+        try requireFilter(in: options.filter.map { [$0] } ?? [])
+    }
+
+    /// The same of `$apply`: filters before entities become something else.
+    func requireFilter(_ transformations: [Transformation]) throws(QueryProblem) {
+        var filters: [Expression] = []
+        for transformation in transformations {
+            switch transformation {
+            case .filter(let filter): filters.append(filter)
+            case .identity, .compute, .search, .orderBy: continue
+            default: return try requireFilter(in: filters)
+            }
         }
+        try requireFilter(in: filters)
+    }
+
+    private func requireFilter(in filters: [Expression]) throws(QueryProblem) {
+        try refuse(
+            restrictions.needsFilter && !filters.contains(where: isUsed), "\(source) is read with $filter only.", nil)
+        try require(in: filters, at: filters.first?.range)
+    }
+
+    private mutating func name(_ items: [ComputeItem]) {
+        for item in items { named[item.name] = item.expression }
+    }
+
+    private mutating func check(_ transformations: [Transformation]) throws(QueryProblem) {
+        for transformation in transformations {
+            switch transformation {
+            case .filter(let filter): try check(condition: filter)
+            case .search: try checkSearch(nil)
+            case .orderBy(let items): try check(order: items.map(\.expression))
+            case .ranked(_, _, let value): try check(order: [value])
+            case .compute(let items): name(items)
+            case .aggregate(let values):
+                for value in values { if let name = value.name { named[name] = value.value } }
+            case .groupBy(_, let then): try check(then)
+            case .concat(let branches):
+                for branch in branches {
+                    var own = self
+                    try own.check(branch)
+                }
+            case .nest(let nested):
+                for one in nested {
+                    var own = self
+                    try own.check(one.transformations)
+                }
+            // What is joined and added belongs to other sets; of a hierarchy whole nodes are chosen.
+            case .top, .skip, .identity, .addNested, .join, .hierarchy, .custom: continue
+            }
+        }
+    }
+
+    private func check(condition: Expression) throws(QueryProblem) {
+        try refuse(
+            !restrictions.isFilterable && isUsed(in: condition), "\(source) cannot be filtered.", condition.range)
+        try refuse(restrictions.nonFilterable, in: condition, "filtered")
+        try FilterExpressionCheck(source: source, allowed: restrictions.filterExpressions) { uses(in: $0) }
+            .check(condition)
+    }
+
+    private func check(order expressions: [Expression]) throws(QueryProblem) {
+        for expression in expressions {
+            try refuse(
+                !restrictions.isSortable && isUsed(in: expression), "\(source) cannot be sorted.", expression.range)
+            try refuse(restrictions.nonSortable, in: expression, "sorted")
+        }
+    }
+
+    private func checkSearch(_ range: SourceRange?) throws(QueryProblem) {
+        try refuse(!restrictions.isSearchable, "\(source) cannot be searched.", range)
     }
 
     private func refuse(_ isRefused: Bool, _ message: String, _ range: SourceRange?) throws(QueryProblem) {
@@ -43,16 +127,27 @@ struct RestrictionCheck {
 
     private func refuse(_ names: Set<String>, in expression: Expression, _ verb: String) throws(QueryProblem) {
         guard !names.isEmpty else { return }
-        for use in PropertyUses(of: expression, aliases: aliases).all where names.contains(where: use.isOf) {
+        for use in uses(in: expression) where names.contains(where: use.isOf) {
             throw QueryProblem("\(source) cannot be \(verb) by \(use.path).", at: use.range)
         }
     }
 
-    private func require(in filter: Expression) throws(QueryProblem) {
+    private func require(in filters: [Expression], at range: SourceRange?) throws(QueryProblem) {
         guard !restrictions.requiredInFilter.isEmpty else { return }
-        let uses = PropertyUses(of: filter, aliases: aliases).all
+        let uses = filters.flatMap { self.uses(in: $0) }
         for name in restrictions.requiredInFilter.sorted() where !uses.contains(where: { $0.isOf(name) }) {
-            throw QueryProblem("The filter of \(source) must look at \(name).", at: filter.range)
+            throw QueryProblem("The filter of \(source) must look at \(name).", at: range)
+        }
+    }
+
+    /// In a cross join an expression may look at other sets alone.
+    private func isUsed(in expression: Expression) -> Bool { prefix.isEmpty || !uses(in: expression).isEmpty }
+
+    /// The set's properties that an expression uses.
+    private func uses(in expression: Expression) -> [PropertyUses.Use] {
+        PropertyUses(of: expression, aliases: aliases, named: named).all.compactMap { use in
+            guard use.path.hasPrefix(prefix) else { return nil }
+            return PropertyUses.Use(path: String(use.path.dropFirst(prefix.count)), range: use.range)
         }
     }
 }
@@ -63,7 +158,8 @@ struct FilterExpressionCheck {
     let source: String
     /// By the property's path: `SingleValue`, `MultiValue` or `SingleRange`.
     let allowed: [String: String]
-    let aliases: [String: Expression]
+    /// The set's properties that an expression uses.
+    let uses: (Expression) -> [PropertyUses.Use]
 
     func check(_ filter: Expression) throws(QueryProblem) {
         guard !allowed.isEmpty else { return }
@@ -122,11 +218,11 @@ struct FilterExpressionCheck {
 
     private func isProperty(_ expression: Expression, _ name: String) -> Bool {
         guard case .path = expression.form else { return false }
-        return PropertyUses(of: expression, aliases: aliases).all.contains { $0.path == name }
+        return uses(expression).contains { $0.path == name }
     }
 
     private func looks(at name: String, _ expression: Expression) -> Bool {
-        PropertyUses(of: expression, aliases: aliases).all.contains { $0.isOf(name) }
+        uses(expression).contains { $0.isOf(name) }
     }
 
     private static func parts(_ expression: Expression, of connective: BinaryOperator) -> [Expression] {
@@ -148,9 +244,12 @@ struct PropertyUses {
 
     private(set) var all: [Use] = []
     private var aliases: [String: Expression]
+    private var named: [String: Expression]
 
-    init(of expression: Expression, aliases: [String: Expression]) {
+    /// `named`: what names stand for that are no properties.
+    init(of expression: Expression, aliases: [String: Expression], named: [String: Expression]) {
         self.aliases = aliases
+        self.named = named
         add(expression, variables: [])
     }
 
@@ -188,6 +287,7 @@ struct PropertyUses {
             }
         }
         guard let first = names.first, Self.isHere(path.start), !variables.contains(first) else { return }
+        if let value = named.removeValue(forKey: first) { return add(value, variables: []) }
         all.append(Use(path: names.joined(separator: "/"), range: path.range))
     }
 

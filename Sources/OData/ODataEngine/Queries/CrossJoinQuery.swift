@@ -26,12 +26,13 @@ public struct CrossJoinQuery: Sendable {
                 "A cross join without $apply takes $filter, $orderby, $expand and paging.", kind: .notSupported)
         }
         let builder = try CrossJoinBuilder(self, options, tables, limits)
+        try checkRestrictions(options, builder.reader)
         return try builder.plan(pageSize: pageSize)
     }
 }
 
 private struct CrossJoinBuilder {
-    private let reader: ExpressionReader
+    let reader: ExpressionReader
     private let options: LevelOptions
     private let entities: [EntitySource]
     private let parts: [CrossJoinPart]
@@ -147,6 +148,7 @@ extension CrossJoinQuery {
         }
         let reader = ExpressionReader(
             tables: tables, numbering: SourceNumbering(), aliases: options.aliases, now: now)
+        try checkRestrictions(options, reader)
         let applier = ApplyPlanner(
             reader: reader, limits: limits, depth: 0, set: "Collection(Edm.ComplexType)", sources: [:])
         let applied = AppliedLevel(applier: applier, options: options)
@@ -156,6 +158,20 @@ extension CrossJoinQuery {
             readsClock: reader.numbering.readsClock)
         let query = EntityQuery(sources.first ?? "", options: self.options, pageSize: pageSize, now: now)
         return try prepared.page(of: pageSize, of: query)
+    }
+
+    /// Each set's own, of paths that begin with its name.
+    private func checkRestrictions(_ options: LevelOptions, _ reader: ExpressionReader) throws(QueryProblem) {
+        for source in sources {
+            var restrictions = RestrictionCheck(of: source, reader, inCrossJoin: true)
+            if let apply = options.apply {
+                try restrictions.check(applying: apply, options)
+                try restrictions.requireFilter(apply)
+            } else {
+                try restrictions.check(options)
+                try restrictions.requireFilter(options)
+            }
+        }
     }
 
     private func rows(_ tables: ServiceTables, _ reader: ExpressionReader) throws(QueryProblem) -> AppliedRows {

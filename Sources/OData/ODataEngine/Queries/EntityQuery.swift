@@ -64,12 +64,15 @@ extension EntityQuery {
         let base = try BaseCondition(reader: reader, entity: entity).condition(base, cast: cast)
         let records = RelationSource.records(table.entity, as: entity.source)
         let level: LevelPlan
+        var restrictions = RestrictionCheck(of: source, reader)
         if let apply = options.apply {
+            try restrictions.check(applying: apply, options)
+            if case .all = self.base { try restrictions.requireFilter(apply) }
             let applier = ApplyPlanner(reader: reader, limits: limits, depth: 0, set: source, sources: [:])
             level = try AppliedLevel(applier: applier, options: options).level(apply, records, entity, where: base)
         } else {
             var builder = try LevelBuilder(reader, options, entity, limits: limits, depth: 0)
-            if case .all = self.base { try builder.restrictions.requireFilter(options) }
+            if case .all = self.base { try restrictions.requireFilter(options) }
             level = try builder.level(records, where: base)
         }
         return PreparedQuery(
@@ -98,6 +101,7 @@ struct BaseCondition {
             return .oneOf(.field(entity.source, entity.table.keyField), ids.map { entity.table.keyValue(of: $0) })
         case .one(let outer, let id): return reader.both(try condition(outer), isRecord(id, entity))
         case .filtered(let outer, let filter):
+            try RestrictionCheck(of: entity.table.source, reader).check(filter: filter)
             let inner = try reader.condition(filter, on: ExpressionScope(.entity(entity)))
             return reader.both(try condition(outer), inner)
         case .related(let from, let id, let property): return try related(from, id, property)

@@ -13,18 +13,22 @@ public final class ServiceTables: Sendable {
     public let sources: [String]
     /// Entities that keep which records belong together.
     public let links: [LinkTable]
+    /// Navigation properties that cannot be kept.
+    public let leftOut: [LeftOut]
 
     public subscript(source: some StringProtocol) -> RecordTable? { tables[String(source)] }
 
-    /// Throws ``CSDLProblem`` where something of the model cannot be kept.
-    public init(service: String, model: EntityDataModel) throws(CSDLProblem) {
+    /// Throws ``CSDLProblem`` where something of the model cannot be kept. `leavesOut`: a navigation property whose links would
+    /// have too long a name is left out instead.
+    public init(service: String, model: EntityDataModel, leavesOut: Bool = false) throws(CSDLProblem) {
         var builder = TableBuilder(service: service, model: model)
         let container = model.container
         for set in container.entitySets { try builder.add(set.name, type: set.type, isSingleton: false) }
         for singleton in container.singletons {
             try builder.add(singleton.name, type: singleton.type, isSingleton: true)
         }
-        let relations = try RelationBuilder(builder: builder).relations()
+        let relations = try RelationBuilder(builder: builder).relations(leavesOut: leavesOut)
+        leftOut = relations.leftOut
         self.service = service
         self.model = model
         sources = container.entitySets.map(\.name) + container.singletons.map(\.name)
@@ -63,30 +67,34 @@ public struct LinkTable: Sendable, Hashable {
 
 extension ServiceTables {
     /// The declarations of the service's records. `rights` says of each set by whom they are read and changed at all;
-    /// `searched` and `unique` name properties by set, `indexes` those of each further index.
+    /// `searched` and `unique` name properties by set, `indexes` those of each further index. `areMirrors`: their truth is in
+    /// another system.
     public func entities(
         rights: (String) -> AccessRights = { _ in AccessRights() }, policy: ConflictPolicy = .merge,
-        searched: [String: [String]] = [:], unique: [String: [String]] = [:], indexes: [String: [[String]]] = [:]
+        searched: [String: [String]] = [:], unique: [String: [String]] = [:], indexes: [String: [[String]]] = [:],
+        areMirrors: Bool = false
     ) -> [Entity] {
         sources.compactMap { tables[$0] }.map { table in
             entity(
                 table, rights(table.source), policy: policy, searched: searched[table.source] ?? [],
-                unique: unique[table.source] ?? [], declared: indexes[table.source] ?? [])
+                unique: unique[table.source] ?? [], declared: indexes[table.source] ?? [], isMirror: areMirrors)
         } + links.map { link(declaration: $0, rights($0.source)) }
     }
 
     private func entity(
         _ table: RecordTable, _ rights: AccessRights, policy: ConflictPolicy, searched: [String], unique: [String],
-        declared: [[String]]
+        declared: [[String]], isMirror: Bool
     ) -> Entity {
         let rows = isReadOnly(table) ? RowRules(read: .everyone, write: .nobody) : .everyone
         let description = table.type.annotations[CoreTerm.description]?.stringValue
         return Entity(
             table.entity, summary: description ?? "\(table.source) of the service \(service).",
-            key: EntityKey(table.keyField, chosenBy: chooser(table)), fields: fields(table),
+            // Another system would not know a key that is made up here.
+            key: EntityKey(table.keyField, chosenBy: isMirror ? .caller : chooser(table)), fields: fields(of: table),
             indexes: indexes(table, declared)
                 + unique.compactMap { table.columns[$0].map { Index([$0.field], isUnique: true) } },
-            searchFields: searched.compactMap { table.columns[$0]?.field }, attachments: [],
+            searchFields: model.restrictions(of: table.source).isSearchable
+                ? searched.compactMap { table.columns[$0]?.field } : [], attachments: [],
             historyFields: referring(table), rows: rows, readers: rights.read, writers: rights.write,
             conflictPolicy: policy)
     }
@@ -117,7 +125,8 @@ extension ServiceTables {
         return model.primitive(behind: type) == .guid ? .either : .caller
     }
 
-    private func fields(_ table: RecordTable) -> [Field] {
+    /// The fields of a set's records.
+    public func fields(of table: RecordTable) -> [Field] {
         var fields: [Field] = []
         if table.keyField == HiddenField.key {
             fields.append(Field(HiddenField.key, .string(maximumLength: 255), summary: "The key's parts."))
@@ -129,7 +138,7 @@ extension ServiceTables {
                 else { continue }
                 fields.append(
                     shapes.field(
-                        property, column, isKey: column.field == table.keyField,
+                        property, column, of: table.source, isKey: column.field == table.keyField,
                         isDerived: type.name != table.type.name))
             }
         }

@@ -112,7 +112,10 @@ extension StoredValueCodec {
 struct FieldShapes {
     let model: EntityDataModel
 
-    func field(_ property: StructuralProperty, _ column: RecordColumn, isKey: Bool, isDerived: Bool) -> Field {
+    func field(
+        _ property: StructuralProperty, _ column: RecordColumn, of source: String, isKey: Bool, isDerived: Bool
+    ) -> Field {
+        let restrictions = model.restrictions(of: source)
         let standard = defaultValue(property)
         let isComputed = property.annotations.isTagged(CoreTerm.computed)
         let mustBeGiven =
@@ -121,7 +124,9 @@ struct FieldShapes {
         return Field(
             column.field, shape(property.type), isRequired: mustBeGiven,
             isNullable: !isKey && (property.type.isNullable || isDerived || isComputed), defaultValue: standard,
-            source: isKey ? .caller : source(property),
+            source: isKey ? .caller : self.source(property),
+            isFilterable: restrictions.isFilterable && !restrictions.nonFilterable.contains(property.name),
+            isSortable: restrictions.isSortable && !restrictions.nonSortable.contains(property.name),
             summary: property.annotations[CoreTerm.description]?.stringValue ?? "")
     }
 

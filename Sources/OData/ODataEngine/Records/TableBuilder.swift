@@ -122,17 +122,23 @@ struct RelationBuilder {
     struct Relations {
         var bySource: [String: [String: RecordRelation]] = [:]
         var links: [LinkTable] = []
+        var leftOut: [LeftOut] = []
     }
 
-    func relations() throws(CSDLProblem) -> Relations {
+    func relations(leavesOut: Bool) throws(CSDLProblem) -> Relations {
         var relations = Relations()
         for source in builder.tables.values.sorted(by: { $0.source < $1.source }) {
             for navigation in source.family.compactMap({ model.structured($0) }).flatMap(\.navigation) {
                 guard relations.bySource[source.source]?[navigation.name] == nil,
                     let target = target(of: navigation, from: source.source), let far = builder.tables[target]
                 else { continue }
-                relations.bySource[source.source, default: [:]][navigation.name] = try relation(
-                    navigation, source, far, &relations.links)
+                do throws(CSDLProblem) {
+                    relations.bySource[source.source, default: [:]][navigation.name] = try relation(
+                        navigation, source, far, &relations.links)
+                } catch {
+                    guard leavesOut else { throw error }
+                    relations.leftOut.append(LeftOut("\(source.source)/\(navigation.name)", error.message))
+                }
             }
         }
         return relations

@@ -5,8 +5,7 @@ extension EntityDataModel {
     /// Reads a CSDL document: XML of version 4.0 or 4.01, JSON, or version 2's EDMX, recognised by how it begins. Throws
     /// ``CSDLProblem``.
     public convenience init(csdl bytes: [UInt8]) throws(CSDLProblem) {
-        let isJSON = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "{")
-        try self.init(document: isJSON ? CSDLElement(json: bytes) : CSDLElement(xml: bytes))
+        try self.init(document: CSDLElement(csdl: bytes))
     }
 
     /// Throws ``CSDLProblem`` where a name stands for nothing or an element breaks a rule.

@@ -247,6 +247,9 @@ struct NameScope {
         return (try typeName(text.dropFirst("Collection(".count).dropLast(), line: line), true)
     }
 
+    /// Whether `Edm` has such a type.
+    static func isBuiltIn(_ name: String) -> Bool { builtIn(name) != nil }
+
     private static func builtIn(_ name: String) -> TypeName? {
         if let primitive = PrimitiveType(rawValue: name) { return .primitive(primitive) }
         return abstractNames.contains(name) ? .abstract(name) : nil

@@ -107,6 +107,71 @@ import Testing
         #expect(refusal == nil)
     }
 
+    @Test(
+        arguments: [
+            ("Orders?$compute=Note as N&$filter=N eq 'x'", "Orders cannot be filtered by Note."),
+            ("Orders?$compute=length(Note) as N&$orderby=N", "Orders cannot be sorted by Note."),
+            ("Orders?$apply=filter(Note eq 'x')", "Orders cannot be filtered by Note."),
+            ("Orders?$apply=groupby((Customer,Note))/filter(Note eq 'x')", "Orders cannot be filtered by Note."),
+            ("Orders?$apply=groupby((Customer),filter(Note eq 'x'))", "Orders cannot be filtered by Note."),
+            ("Orders?$apply=aggregate(Note with max as N)/filter(N eq 'x')", "Orders cannot be filtered by Note."),
+            ("Orders?$apply=compute(Note as N)&$filter=N eq 'x'", "Orders cannot be filtered by Note."),
+            ("Orders?$apply=concat(identity,filter(Note eq 'x'))", "Orders cannot be filtered by Note."),
+            ("Orders?$apply=orderby(Note)/top(1)", "Orders cannot be sorted by Note."),
+            ("Orders?$apply=topcount(1,length(Note))", "Orders cannot be sorted by Note."),
+            ("Closed?$apply=search(x)", "Closed cannot be searched."),
+            ("Closed?$apply=filter(ID eq 1)", "Closed cannot be filtered."),
+            ("Chosen?$apply=aggregate($count as N)", "Chosen is read with $filter only."),
+            ("Daily?$apply=filter(Day eq 1)/aggregate($count as N)", "The filter of Daily must look at Customer."),
+            ("Narrow?$apply=filter(Customer gt 'A')", "Narrow is filtered by Customer with one value only."),
+        ])
+    func `what a set does not take is refused under other names and within $apply`(request: String, message: String)
+        throws
+    {
+        let refusal = try refusal(request)
+        #expect(refusal?.message == message)
+    }
+
+    @Test(arguments: [
+        "Orders?$compute=Note as N", "Orders?$apply=groupby((Note),aggregate($count as N))/filter(N gt 1)",
+        "Chosen?$apply=filter(ID gt 1)/aggregate($count as N)", "Orders?$apply=filter(ID gt 1)/orderby(Customer)",
+        "Daily?$apply=filter(Day eq 1)/filter(Customer eq 'A')/aggregate($count as N)",
+    ])
+    func `what a set takes is planned within $apply`(request: String) throws {
+        let refusal = try refusal(request)
+        #expect(refusal == nil)
+    }
+
+    @Test func `a filter in the path is one too`() throws {
+        let note = try RequestTarget("Orders?$filter=Note%20eq%20'x'")
+        guard case .filter(let filter)? = note.options.first?.form else { throw QueryProblem("no filter") }
+        let tables = try ServiceTables(service: "shop", model: EntityDataModel(csdl: Array(Self.csdl.utf8)))
+        let query = EntityQuery(
+            "Orders", base: .filtered(.all, filter), options: [], pageSize: 10, now: WireDate(secondsSince1970: 0))
+        let problem = #expect(throws: QueryProblem.self) { try query.plan(in: tables) }
+        #expect(problem?.message == "Orders cannot be filtered by Note.")
+    }
+
+    @Test func `a cross join holds to what each of its sets takes`() throws {
+        let tables = try ServiceTables(service: "shop", model: EntityDataModel(csdl: Array(Self.csdl.utf8)))
+        func refusal(_ sets: [String], _ options: String) throws -> String? {
+            let target = try RequestTarget("Free?\(options.split(separator: " ").joined(separator: "%20"))")
+            let query = CrossJoinQuery(
+                sets, options: target.options, pageSize: 10, now: WireDate(secondsSince1970: 0))
+            do {
+                if query.isApplied { _ = try query.applied(in: tables) } else { _ = try query.plan(in: tables) }
+                return nil
+            } catch { return error.message }
+        }
+        let refused = "Orders cannot be filtered by Note."
+        #expect(try refusal(["Free", "Orders"], "$filter=Orders/Note eq 'x'") == refused)
+        #expect(try refusal(["Free", "Orders"], "$filter=Free/Note eq 'x'") == nil)
+        #expect(try refusal(["Free", "Orders"], "$orderby=Orders/Note") == "Orders cannot be sorted by Note.")
+        #expect(try refusal(["Free", "Orders"], "$apply=filter(Orders/Note eq 'x')") == refused)
+        #expect(try refusal(["Free", "Closed"], "$filter=Free/ID eq 1") == nil)
+        #expect(try refusal(["Free", "Chosen"], "$filter=Free/ID eq 1") == "Chosen is read with $filter only.")
+    }
+
     @Test func `one record needs no filter`() throws {
         for request in ["Chosen", "Daily"] {
             let refusal = try refusal(request, base: .record(RecordID(unchecked: "1")))

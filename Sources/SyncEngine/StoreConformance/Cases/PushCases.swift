@@ -69,6 +69,36 @@ extension StoreConformance {
                 try expectEqual(try snapshot.keptCopies(.of("x", in: Samples.ticketsID), before: nil, limit: 1), [], "")
             }
         },
+        ConformanceCase("of one author's losing copies the newest are kept, and all of another's") { store in
+            let count = Int64(KeptCopiesShare.copies) + 5 * KeptCopiesShare.interval
+            try await store.transact(weight: 1) { try $0.keep(losing("y", 1, by: "bob")) }
+            for first in stride(from: 1, through: count, by: 100) {
+                try await store.transact(weight: 100) { transaction in
+                    for sequence in first..<min(first + 100, count + 1) {
+                        try transaction.keep(losing("x", sequence))
+                    }
+                }
+            }
+            try await store.withReadSnapshot { snapshot in
+                let all = try snapshot.keptCopies(.all, before: nil, limit: 10_000).map(\.copy)
+                let own = all.filter { $0.author == "ann" }
+                try expect(own.count >= KeptCopiesShare.copies, "as many as the share has")
+                try expect(own.count <= KeptCopiesShare.copies + Int(KeptCopiesShare.interval), "no more")
+                try expectEqual(own.first?.sequence, count, "the newest")
+                try expectEqual(all.count - own.count, 1, "another author's")
+            }
+        },
+        ConformanceCase("one author's losing copies are small together") { store in
+            let large = String(repeating: "a", count: KeptCopiesShare.bytes / 8)
+            for sequence in 1...2 * KeptCopiesShare.interval {
+                try await store.transact(weight: 1) { try $0.keep(losing("x", sequence, text: large)) }
+            }
+            try await store.withReadSnapshot { snapshot in
+                let kept = try snapshot.keptCopies(.all, before: nil, limit: 100).map(\.copy.sequence)
+                try expectEqual(kept.first, 2 * KeptCopiesShare.interval, "the newest")
+                try expect(kept.count < 8, "what fits")
+            }
+        },
     ]
 
     static func remember(

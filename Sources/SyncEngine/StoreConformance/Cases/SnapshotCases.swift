@@ -117,10 +117,12 @@ extension StoreConformance {
         return WriteTransaction([WriteTransaction.Step(adapter: Samples.adapter, change: change)], author: "system")
     }
 
-    static func losing(_ id: RecordID, _ sequence: Int64) -> LosingCopy {
+    static func losing(
+        _ id: RecordID, _ sequence: Int64, by author: String = "ann", text: String = "lost"
+    ) -> LosingCopy {
         LosingCopy(
-            collection: Samples.itemsID, id: id, reason: .conflict, author: "ann", client: "c", sequence: sequence,
-            content: ["name": "lost", "n": .int64(sequence)])
+            collection: Samples.itemsID, id: id, reason: .conflict, author: author, client: "c", sequence: sequence,
+            content: ["name": .string(text), "n": .int64(sequence)])
     }
 }
 

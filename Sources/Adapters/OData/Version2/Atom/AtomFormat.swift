@@ -212,8 +212,7 @@ struct AtomReader {
     }
 
     private static func wrong(_ type: TypeReference, _ path: String, _ model: EntityDataModel) -> PorticoError {
-        PorticoError(
-            .requestInvalid, "\(path) is of type \(model.version2Shape(of: type).typeName).", target: path)
+        .ofOtherVersion2Type(type, model, at: path)
     }
 
     /// Entities inside of a link are created with the entry; an entity's address is bound. The address of the navigation

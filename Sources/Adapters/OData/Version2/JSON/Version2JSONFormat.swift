@@ -178,7 +178,7 @@ struct Version2JSONReader: Sendable {
         switch model.version2Shape(of: type) {
         case .simple:
             guard let value = form.value(json: json, type) else {
-                throw PorticoError(.requestInvalid, "\(path) is of type \(type).", target: path)
+                throw PorticoError.ofOtherVersion2Type(type, model, at: path)
             }
             return form.version4(value, type)
         case .complex(let name): return try complex(json, name, path, depth)

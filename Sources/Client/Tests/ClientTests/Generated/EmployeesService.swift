@@ -28,12 +28,12 @@ public struct EmployeesService: Sendable {
 
     /// A page of records.
     ///
-    /// - Parameter filter: Which records, such as `title eq 'x'`.
-    /// - Parameter search: Words that the search fields contain.
-    /// - Parameter order: Fields by comma, `-` before one for descending.
+    /// - Parameter filter: Which records, such as `firstName eq 'x'`.
+    /// - Parameter search: Words of the search fields.
+    /// - Parameter order: Fields by comma; `-` descends.
     /// - Parameter select: Fields by comma.
     /// - Parameter limit: Records of a page.
-    /// - Parameter cursor: The `next` of the page before.
+    /// - Parameter cursor: `next` of the page before; `filter` and `order` stay.
     /// - Parameter count: Whether `total` is answered.
     public func listEmployees(filter: String? = nil, search: String? = nil, order: String? = nil, select: String? = nil, limit: Int64? = nil, cursor: String? = nil, count: Bool? = nil) async throws -> EmployeesPage {
         var query: [(name: String, value: String)] = []

@@ -1,0 +1,184 @@
+import AdapterKit
+import ODataEngine
+import ODataModel
+
+/// The service of another system that has the truth of a service's entities: `services.{service}.upstream` and the keys beside
+/// it.
+struct ServiceUpstream: Sendable {
+    let name: UpstreamName
+    /// Where the service is, from the upstream's address; ends with a slash, or is empty.
+    let path: String
+    /// By the model.
+    let version: ServableModel.Version
+    /// What of the model cannot be served.
+    let leftOut: [LeftOut]
+    /// By set: the property that tells when an entity was changed.
+    let changeProperties: [String: String]
+    /// One for each set, and for each navigation property without a constraint.
+    let mirrors: [MirrorSource]
+
+    /// Sets whose entities no caller changes there.
+    var unwritten: Set<EntityName> { Set(mirrors.filter { $0.writing == .none }.map(\.entity)) }
+}
+
+extension ServiceUpstream {
+    private static let ofMirrors = ["freshFor", "staleFor", "waitFor", "refresh"]
+    private static let ofSets = ofMirrors + [writing]
+    private static let writing = "write"
+    private static let idempotencyKeys = "idempotencyKeys"
+
+    /// The keys below `adapters.odata.services.{service}`.
+    static let options: [ConfigurationOption] = {
+        let known = Dictionary(MirrorSource.options.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+        func options(_ names: [String], below path: String) -> [ConfigurationOption] {
+            names.compactMap { known[$0] }.map {
+                ConfigurationOption(
+                    "\(path).\($0.path)", $0.valueKind, changesRecords: $0.changesRecords, summary: $0.summary)
+            }
+        }
+        return [
+            ConfigurationOption(
+                "services.*.upstream", .upstream, changesRecords: true,
+                summary: "The system whose OData service has the entities. Without it they are local."),
+            ConfigurationOption(
+                "services.*.path", .string(maximumLength: UpstreamAddress.maximumLength / 2), changesRecords: true,
+                summary: "Where that service is, from the upstream's address: `sap/opu/odata/sap/NAME/`."),
+            ConfigurationOption(
+                "services.*.mode", .choice(["mirror", "call"]), changesRecords: true,
+                summary:
+                    "How it is used: `mirror` fetches its entities and keeps them as records. `call` is not there yet."),
+            ConfigurationOption(
+                "services.*.sets.*.mode", .choice(["mirror", "call"]), changesRecords: true,
+                summary: "The same of one set."),
+            ConfigurationOption(
+                "services.*.sets.*.enabled", .bool, changesRecords: true, summary: "Whether the set is served: true."),
+            ConfigurationOption(
+                "services.*.sets.*.changes", .string, changesRecords: true,
+                summary: "The property that tells when an entity was changed, for a service without delta links."),
+        ] + options(ofSets + [idempotencyKeys, "guard.share", "guard.from"], below: "services.*")
+            + options(ofSets, below: "services.*.sets.*")
+    }()
+
+    /// The keys that mean something with an `upstream` alone, and those that mean nothing with it.
+    private static let needing = ["path", "mode", "guard", idempotencyKeys] + ofSets
+    private static let excluded = ["seed", "samples", "unique", "discriminators"]
+
+    /// Sets that are not served by wish.
+    static func disabled(_ values: WireDictionary) -> Set<String> {
+        Set((values["sets"]?.dictionaryValue ?? [:]).filter { $0.value["enabled"]?.boolValue == false }.map(\.key))
+    }
+
+    /// Throws ``ConfigurationProblem`` for keys without an effect.
+    static func check(_ service: String, _ values: WireDictionary) throws {
+        if let upstream = values["upstream"]?.stringValue {
+            for key in excluded where values[key] != nil {
+                throw ConfigurationProblem(
+                    "services.\(service).\(key)",
+                    "This has no effect: the entities are those of the system \(upstream).")
+            }
+            return
+        }
+        for key in needing where values[key] != nil {
+            throw ConfigurationProblem("services.\(service).\(key)", "This has no effect: `upstream` names no system.")
+        }
+        for set in values["sets"]?.dictionaryValue ?? [:] {
+            for key in ["mode", "enabled", "changes"] + ofSets where set.value[key] != nil {
+                throw ConfigurationProblem(
+                    "services.\(service).sets.\(set.key).\(key)", "This has no effect: `upstream` names no system.")
+            }
+        }
+    }
+
+    /// `ofCallers`: upstreams that are called in their callers' names. Throws ``ConfigurationProblem``.
+    init(
+        _ service: String, _ values: WireDictionary, _ servable: ServableTables, ofCallers: Set<UpstreamName>
+    ) throws {
+        let tables = servable.tables
+        let place = "services.\(service)"
+        guard let text = values["upstream"]?.stringValue, let name = UpstreamName(text) else {
+            throw ConfigurationProblem("\(place).upstream", "This cannot be the name of an upstream.")
+        }
+        guard !ofCallers.contains(name) else {
+            throw ConfigurationProblem(
+                "\(place).upstream",
+                "The upstream \(name) is called in its callers' names, and the entities of a service are fetched without a caller."
+            )
+        }
+        let sets = values["sets"]?.dictionaryValue ?? [:]
+        try Self.checkMode(values["mode"], "\(place).mode")
+        for set in Self.disabled(values).subtracting(servable.named).sorted() {
+            throw ConfigurationProblem(
+                "\(place).sets.\(set).enabled",
+                "The model has no set \(set): it has \(servable.named.joined(separator: ", ")).")
+        }
+        for set in sets { try Self.checkMode(set.value["mode"], "\(place).sets.\(set.key).mode") }
+        self.name = name
+        version = servable.version
+        leftOut = servable.leftOut
+        self.path = try Self.path(values["path"]?.stringValue ?? "", place)
+        changeProperties = try Self.changeProperties(sets, tables, place)
+        mirrors = try Self.mirrors(values, sets, tables, place)
+    }
+
+    private static func checkMode(_ value: WireValue?, _ place: String) throws {
+        guard value?.stringValue == "call" else { return }
+        throw ConfigurationProblem(
+            place,
+            "An OData service is not called for each request yet: its entities are mirrored. `enabled: false` leaves a set out."
+        )
+    }
+
+    private static func path(_ text: String, _ place: String) throws -> String {
+        let path = text.hasPrefix("/") ? String(text.dropFirst()) : text
+        guard !path.contains("?"), !path.contains("#"), !path.contains(".."), !path.contains(":"),
+            path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })
+        else { throw ConfigurationProblem("\(place).path", "This is no path such as `sap/opu/odata/sap/NAME/`.") }
+        return path.isEmpty || path.hasSuffix("/") ? path : path + "/"
+    }
+
+    private static func changeProperties(
+        _ sets: WireDictionary, _ tables: ServiceTables, _ place: String
+    ) throws -> [String: String] {
+        var properties: [String: String] = [:]
+        for set in sets {
+            guard let property = set.value["changes"]?.stringValue, let table = tables[set.key] else { continue }
+            let key = "\(place).sets.\(set.key).changes"
+            guard let column = table.columns[property] else {
+                throw ConfigurationProblem(key, "\(set.key) has no property \(property).")
+            }
+            let type = tables.model.primitive(behind: column.type.type)
+            guard !column.type.isCollection, type == .dateTimeOffset || type == .date || type?.isInteger == true else {
+                throw ConfigurationProblem(
+                    key,
+                    "\(property) is of type \(column.type); an instant, a day or a number tells when an entity was changed."
+                )
+            }
+            properties[set.key] = property
+        }
+        return properties
+    }
+
+    private static func mirrors(
+        _ values: WireDictionary, _ sets: WireDictionary, _ tables: ServiceTables, _ place: String
+    ) throws -> [MirrorSource] {
+        func mirror(_ entity: EntityName, of set: String, _ reading: MirrorSource.Reading) throws -> MirrorSource? {
+            var merged = values
+            merged["mode"] = nil
+            for member in sets[set]?.dictionaryValue ?? [:] where ofSets.contains(member.key) {
+                merged[member.key] = member.value
+            }
+            // Which entities belong together is changed by properties of theirs alone.
+            if reading == .snapshot { (merged[writing], merged[idempotencyKeys]) = (nil, nil) }
+            do {
+                return try MirrorSource(
+                    entity, AdapterConfiguration(merged), reading: reading, isWritable: reading == .increments)
+            } catch let problem as ConfigurationProblem {
+                throw ConfigurationProblem("\(place).\(problem.path)", problem.message)
+            }
+        }
+        return try tables.sources.compactMap { tables[$0] }.compactMap {
+            try mirror($0.entity, of: $0.source, .increments)
+        }
+            + tables.links.compactMap { try mirror($0.entity, of: $0.source, .snapshot) }
+    }
+}

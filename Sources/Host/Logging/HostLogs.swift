@@ -1,0 +1,80 @@
+import AdapterKit
+import Gateway
+import Telemetry
+import ValueTree
+import WireFormats
+
+/// The log of this process for `porticoctl logs`: the lines in memory, and the levels of its modules.
+struct HostLogs: LogDirectory {
+    let output: LogOutput
+    let levelsOfModules: LogLevels
+
+    /// The general level goes by this name.
+    static let general = "default"
+    /// The host's own modules; an adapter's is its name.
+    static let ownModules: Set<String> = [
+        "portico", LogLevels.requests, "identity", "upstream", "push", "traces", "backups",
+    ]
+
+    var levels: [LogModule] {
+        [LogModule(name: Self.general, level: levelsOfModules.general, isOwn: true)]
+            + levelsOfModules.all.map { LogModule(name: $0.name, level: $0.level, isOwn: $0.isOwn) }
+    }
+
+    func setLevel(_ level: LogLevel?, of module: String) -> Bool {
+        guard module == Self.general else { return levelsOfModules.set(level, of: module) }
+        guard let level else { return false }
+        levelsOfModules.setGeneral(level)
+        return true
+    }
+
+    /// Copies the lines first: parsing them does not hold up those who log.
+    func search(_ query: LogQuery) -> LogPage {
+        let (lines, last) = output.remembered(after: query.after)
+        var found: [WireDictionary] = []
+        for line in lines.reversed() where found.count < query.limit {
+            guard let members = try? JSONFormat().read(line.bytes).dictionaryValue, query.matches(members) else {
+                continue
+            }
+            found.append(members)
+        }
+        return LogPage(lines: found.reversed(), last: last)
+    }
+}
+
+extension LogQuery {
+    /// Where operators ask.
+    private static let operatorPaths = ["/admin/v1/", "/console/"]
+
+    /// Of a line's members.
+    fileprivate func matches(_ line: WireDictionary) -> Bool {
+        if since != nil || until != nil, let time = line["time"]?.stringValue.flatMap({ WireDate(rfc3339: $0) }) {
+            if let since, time < since { return false }
+            if let until, until <= time { return false }
+        }
+        if !hasOperators, let path = line["path"]?.stringValue, Self.operatorPaths.contains(where: path.hasPrefix) {
+            return false
+        }
+        if let level = line["level"]?.stringValue.flatMap({ LogLevel(rawValue: $0) }),
+            level.severity < self.level.severity
+        {
+            return false
+        }
+        if let adapter {
+            let isOwn = line["source"]?.stringValue == adapter
+            guard isOwn || line["endpoint"]?.stringValue?.hasPrefix("\(adapter).") ?? false else { return false }
+        }
+        guard let request else { return true }
+        return line["requestId"]?.stringValue.map { request.names($0) } ?? false
+    }
+}
+
+extension String {
+    /// Whether a request's id stands in the text as a word. The calls of a batch have its id, a full stop and a number:
+    /// their lines belong to the batch's id.
+    fileprivate func names(_ id: String) -> Bool {
+        let words = split { !$0.isASCII || !($0.isLetter || $0.isNumber || $0 == "-" || $0 == ".") }
+            .map { $0.hasSuffix(".") ? $0.dropLast() : $0 }
+        return words.contains { $0 == id || id.hasPrefix("\($0).") && $0.contains("-") }
+    }
+}

@@ -1,0 +1,7 @@
+import porticoctl
+
+/// `porticoctl` by itself. Installed, it is another name of `portico`, which has the same commands in it.
+@main
+struct Program {
+    static func main() async { await PorticoControl.main() }
+}
