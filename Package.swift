@@ -95,9 +95,9 @@ let package = Package(
         module("ODataModel", path: "Sources/OData/ODataModel", ["AdapterKit", "WireFormats"]),
         module("ODataLanguage", path: "Sources/OData/ODataLanguage", ["AdapterKit", "ODataModel"]),
         module("ODataEngine", path: "Sources/OData/ODataEngine", ["AdapterKit", "ODataModel", "ODataLanguage"]),
-        module("ODataFuzzing", path: "Sources/OData/Fuzzing", ["AdapterKit"]),
+        module("ODataFuzzing", path: "Tests/ODataFuzzing/Requests", ["AdapterKit"]),
         driver(
-            "odata-fuzz", path: "Sources/OData/Drivers/Fuzz",
+            "odata-fuzz", path: "Tests/ODataFuzzing/Driver",
             ["AdapterKit", "ODataFuzzing", "ODataModel", "ODataLanguage", "ODataEngine"]),
         module("SyncMessages", path: "Sources/SyncEngine/SyncMessages", ["AdapterKit"]),
         module("SyncDevice", path: "Sources/SyncEngine/SyncDevice", ["AdapterKit", "SyncMessages"]),
@@ -118,16 +118,17 @@ let package = Package(
         module(
             "SyncEngine", path: "Sources/SyncEngine/SyncEngine", ["AdapterKit", "SyncMessages", "RecordStorage"]),
         module(
-            "MemoryStore", path: "Sources/SyncEngine/MemoryStore", ["AdapterKit", "RecordStorage", "RecordEvaluation"]),
+            "MemoryStore", path: "Sources/AdapterTesting/MemoryStore",
+            ["AdapterKit", "RecordStorage", "RecordEvaluation"]),
         module(
-            "SyncSimulator", path: "Sources/SyncSimulator/Simulator",
+            "SyncSimulator", path: "Tests/Simulation/Sync/Simulator",
             [
                 "AdapterKit", "WireFormats", "SyncMessages", "SyncDevice", "RecordStorage", "SyncEngine", "MemoryStore",
                 "ReplicaStorage",
             ]),
-        driver("sync-simulator", path: "Sources/SyncSimulator/Driver", ["SyncSimulator"]),
+        driver("sync-simulator", path: "Tests/Simulation/Sync/Driver", ["SyncSimulator"]),
         module(
-            "StoreConformance", path: "Sources/SyncEngine/StoreConformance",
+            "StoreConformance", path: "Tests/StoreConformance",
             ["AdapterKit", "RecordStorage", "RecordEvaluation"]),
         module(
             "UpstreamRecording", path: "Sources/AdapterTesting/UpstreamRecording", ["AdapterKit", "WireFormats"]),
@@ -337,7 +338,7 @@ let package = Package(
             name: "portico-client-demo", dependencies: ["Client"], path: "Sources/portico-client-demo",
             swiftSettings: strict),
         module(
-            "StandInService",
+            "StandInService", path: "Tests/StandIn/Service",
             [
                 "AdapterKit", "WireFormats", "SOAP",
                 server("GRDB", "GRDB.swift"),
@@ -354,15 +355,15 @@ let package = Package(
                 server("NIOCore", "swift-nio"),
                 server("NIOHTTP1", "swift-nio"),
             ],
-            path: "Sources/portico-stand-in", swiftSettings: strict),
+            path: "Tests/StandIn/Program", swiftSettings: strict),
         module(
-            "MirrorSimulator", path: "Sources/MirrorSimulator/Simulator",
+            "MirrorSimulator", path: "Tests/Simulation/Mirror/Simulator",
             [
                 "MirrorEngine", "AdapterKit", "RecordStorage", "SyncEngine", "SyncMessages", "SyncDevice",
                 "MemoryStore", "SyncSimulator",
             ]),
         driver(
-            "mirror-simulator", path: "Sources/MirrorSimulator/Driver",
+            "mirror-simulator", path: "Tests/Simulation/Mirror/Driver",
             ["MirrorSimulator", "SyncSimulator"]),
         driver("client-kill-driver", path: "Tests/Drivers/ClientKill", ["Client"]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", "RecordStorage", "AdapterKit"]),
@@ -463,9 +464,10 @@ let package = Package(
             ]),
         tests("SOAPTests", ["SOAP", "AdapterKit", "WireFormats"], resources: [.copy("Fixtures")]),
         tests(
-            "MirrorSimulatorTests",
+            "MirrorSimulatorTests", path: "Tests/Simulation/Mirror/Tests",
             ["MirrorSimulator", "SyncSimulator"]),
-        tests("StandInServiceTests", ["StandInService", "AdapterKit", "WireFormats"]),
+        tests(
+            "StandInServiceTests", path: "Tests/StandIn/Tests", ["StandInService", "AdapterKit", "WireFormats"]),
         // A program in C that does what a worker must not be able to.
         .executableTarget(
             name: "hostile-worker", path: "Tests/Drivers/HostileWorker", cSettings: [.treatAllWarnings(as: .error)]),
@@ -563,7 +565,7 @@ let package = Package(
             "SyncDeviceTests", path: "Sources/SyncEngine/Tests/SyncDeviceTests",
             ["SyncDevice", "SyncMessages", "AdapterKit"]),
         tests(
-            "SyncSimulatorTests", path: "Sources/SyncSimulator/Tests",
+            "SyncSimulatorTests", path: "Tests/Simulation/Sync/Tests",
             ["SyncSimulator"]),
         tests(
             "AdapterTestingTests", path: "Sources/AdapterTesting/Tests/AdapterTestingTests",

@@ -29,10 +29,15 @@ let package = Package(
             dependencies: [adapterKit, .product(name: "WireFormats", package: "WireFormats")],
             path: "UpstreamRecording", swiftSettings: strict),
         .target(
+            name: "MemoryStore",
+            dependencies: [
+                adapterKit, .product(name: "RecordStorage", package: "SyncEngine"),
+                .product(name: "RecordEvaluation", package: "SyncEngine"),
+            ], path: "MemoryStore", swiftSettings: strict),
+        .target(
             name: "AdapterTesting",
             dependencies: [
-                adapterKit, "UpstreamRecording", .product(name: "MemoryStore", package: "SyncEngine"),
-                .product(name: "RecordStorage", package: "SyncEngine"),
+                adapterKit, "UpstreamRecording", "MemoryStore", .product(name: "RecordStorage", package: "SyncEngine"),
             ], path: "AdapterTesting", swiftSettings: strict),
         .testTarget(
             name: "AdapterTestingTests", dependencies: ["AdapterTesting", adapterKit],

@@ -14,9 +14,7 @@ let package = Package(
     products: [
         .library(name: "RecordStorage", targets: ["RecordStorage"]),
         .library(name: "SyncEngine", targets: ["SyncEngine"]),
-        .library(name: "MemoryStore", targets: ["MemoryStore"]),
         .library(name: "RecordEvaluation", targets: ["RecordEvaluation"]),
-        .library(name: "StoreConformance", targets: ["StoreConformance"]),
         .library(name: "SyncMessages", targets: ["SyncMessages"]),
         .library(name: "SyncDevice", targets: ["SyncDevice"]),
     ],
@@ -45,32 +43,12 @@ let package = Package(
             dependencies: ["RecordStorage", "SyncMessages", .product(name: "AdapterKit", package: "AdapterKit")],
             path: "SyncEngine",
             swiftSettings: strict),
-        .target(
-            name: "MemoryStore",
-            dependencies: ["RecordStorage", "RecordEvaluation", .product(name: "AdapterKit", package: "AdapterKit")],
-            path: "MemoryStore",
-            swiftSettings: strict),
         // What an app links: the device's side, which knows values and messages alone.
         .target(
             name: "SyncDevice",
             dependencies: ["SyncMessages", .product(name: "AdapterKit", package: "AdapterKit")],
             path: "SyncDevice",
             swiftSettings: strict),
-        .target(
-            name: "StoreConformance",
-            dependencies: [
-                "RecordStorage", "RecordEvaluation",
-                .product(name: "AdapterKit", package: "AdapterKit"),
-            ],
-            path: "StoreConformance",
-            swiftSettings: strict),
-        .testTarget(
-            name: "SyncEngineTests",
-            dependencies: [
-                "SyncEngine", "RecordStorage", "SyncMessages", "MemoryStore", "StoreConformance",
-                .product(name: "AdapterKit", package: "AdapterKit"),
-            ],
-            path: "Tests/SyncEngineTests", swiftSettings: strict),
         .testTarget(
             name: "SyncDeviceTests",
             dependencies: [

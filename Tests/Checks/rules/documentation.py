@@ -13,7 +13,7 @@ from violation import Violation
 
 _PACKAGES = ("Sources/AdapterKit/", "Sources/SyncEngine/", "Sources/Client/", "Sources/WireFormats/")
 # Tests, programs for tests, and what no other team links.
-_ELSEWHERE = re.compile(r"/(?:Tests|Drivers|Fuzzing|MemoryStore|StoreConformance|Conformance|\.build)/")
+_ELSEWHERE = re.compile(r"/(?:Tests|Drivers|Conformance|\.build)/")
 _MODIFIER = r"(?:(?:public|open|package|internal|private|fileprivate|static|class|final|override|mutating|nonmutating|indirect|nonisolated|convenience|required|lazy|weak|consuming|borrowing|prefix|sending|isolated|unowned|(?:private|fileprivate|package|internal)\(set\)|nonisolated\(unsafe\))\s+)*"
 _ATTRIBUTES = r"(?:@\w+(?:\([^)]*\))?\s+)*"
 _TOKEN = re.compile(

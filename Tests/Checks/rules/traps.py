@@ -34,8 +34,8 @@ _ALWAYS = ("uniqueKeys", "try!", "abs", "HTTPField")
 _LITERAL_CALL = re.compile(r"\(\s*\)$")
 # Not in a gateway's process, or only with what the operator wrote.
 _ELSEWHERE = re.compile(
-    r"^Sources/(?:SyncSimulator|Client|ClientGeneration|HostConfiguration|porticoctl|portico|portico-client-demo"
-    r"|AdapterTesting)/|/(?:Tests|Drivers|Conformance|StoreConformance|Fuzzing|MemoryStore|SyncDevice|Samples)/")
+    r"^Sources/(?:Client|ClientGeneration|HostConfiguration|porticoctl|portico|portico-client-demo"
+    r"|AdapterTesting)/|/(?:Tests|Drivers|Conformance|SyncDevice|Samples)/")
 
 
 def check(repository):
