@@ -236,7 +236,7 @@ let package = Package(
         module(
             "HTTPServer",
             [
-                "AdapterKit", "IPAddresses",
+                "AdapterKit", "Admission", "IPAddresses",
                 server("HTTPTypes", "swift-http-types"),
                 server("NIOCore", "swift-nio"),
                 server("NIOHPACK", "swift-nio-http2"),

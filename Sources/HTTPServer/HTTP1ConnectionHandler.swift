@@ -38,6 +38,10 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     private var queue = InboundQueue()
     private var isDraining = false
     private var hasPendingRead = false
+    /// Whose the last answered request was: by that account the connection is read in turn (``ReadTurns``).
+    private var account: CallerIdentity?
+    private var turns: ReadTurns?
+    private var waitsForTurn = false
     /// Between a read and its end.
     private var isReading = false
     private var mustFlush = false
@@ -118,7 +122,8 @@ extension HTTP1ConnectionHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if wantsInput { context.read() } else { hasPendingRead = true }
+        hasPendingRead = true
+        resumeReading()
     }
 
     private var wantsInput: Bool {
@@ -128,9 +133,34 @@ extension HTTP1ConnectionHandler {
     }
 
     private func resumeReading() {
+        guard hasPendingRead, wantsInput, !awaitsTurn() else { return }
+        hasPendingRead = false
+        context?.read()
+    }
+
+    /// Between two requests, where the account has many connections on this loop. The system reports a peer that has gone without reading.
+    private func awaitsTurn() -> Bool {
+        guard let account, let turns, !isStopping, turns.isCrowded(by: account) else { return false }
+        guard exchange != nil else {
+            if !waitsForTurn { turns.wait(for: self, of: account) }
+            waitsForTurn = true
+            return true
+        }
+        return exchange?.requestEnded == true
+    }
+
+    /// What has come is read now.
+    func readTurnCame() {
+        waitsForTurn = false
         guard hasPendingRead, wantsInput else { return }
         hasPendingRead = false
         context?.read()
+    }
+
+    private func note(_ account: CallerIdentity?) {
+        guard let account, account != self.account else { return }
+        turns?.connection(of: self.account, becomesOneOf: account)
+        self.account = account
     }
 
     private func take(_ item: InboundQueue.Item) {
@@ -272,6 +302,7 @@ extension HTTP1ConnectionHandler {
 
     func write(_ response: OutboundResponse) {
         guard let context, !isShut, case .awaited? = exchange?.response else { return }
+        note(response.account)
         let isLast = endsConnection(after: response)
         exchange?.isLast = isLast
         let isCopied = response.body.readableBytes <= Self.longestCopy
@@ -308,6 +339,7 @@ extension HTTP1ConnectionHandler {
 
     func writeHead(_ response: OutboundResponse) {
         guard let context, !isShut, case .awaited? = exchange?.response else { return abandonStream() }
+        note(response.account)
         let isLast = endsConnection(after: response)
         let hasLength = response.fields.contains { $0.name == .contentLength }
         let isFirstVersion = exchange?.isFirstVersion == true
@@ -489,6 +521,7 @@ extension HTTP1ConnectionHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             isStopping = true
+            resumeReading()
             guard server.configuration.closesIdleAtOnce else { return closeUnlessAsked() }
             if exchange == nil { close() }
             return
@@ -556,6 +589,7 @@ extension HTTP1ConnectionHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        turns = server.turns.turns(on: context.eventLoop)
         if context.channel.isActive { watch(context) }
     }
 
@@ -575,6 +609,8 @@ extension HTTP1ConnectionHandler {
     }
 
     private func end() {
+        turns?.connection(of: account, becomesOneOf: nil)
+        (turns, account) = (nil, nil)
         idleTimeout.stop()
         endDiscarding()
         silenceLook?.cancel()

@@ -93,6 +93,8 @@ package struct OutboundResponse: Sendable {
     package var closesConnection: Bool
     /// The last of its connection, which could be used but is not to be: what is under way on it ends first.
     package var endsConnection = false
+    /// Whose request it answers, by whom its connection is read in turn from now on; nil: as before.
+    package var account: CallerIdentity?
     /// Called once with the bytes of a streamed body when it has ended or broken off. From any thread.
     package var whenSent: (@Sendable (Int) -> Void)?
 

@@ -11,17 +11,19 @@ final class ServerContext: Sendable {
     let responder: any RequestResponder
     let dates: DateHeader
     let permits: ConnectionPermits
+    let turns: LoopReadTurns
 
     init(_ configuration: ServerConfiguration, _ responder: any RequestResponder) {
         self.configuration = configuration
         self.responder = responder
         dates = DateHeader()
         permits = ConnectionPermits(configuration)
+        turns = LoopReadTurns()
     }
 
     private init(_ configuration: ServerConfiguration, successorOf old: ServerContext) {
         self.configuration = configuration
-        (responder, dates, permits) = (old.responder, old.dates, old.permits)
+        (responder, dates, permits, turns) = (old.responder, old.dates, old.permits, old.turns)
     }
 
     /// The same server with another configuration.

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Answers by the path: `/later` when it is told to, `/large` with a long body, `/silent` and `/events` with a head and no
 /// piece of a body that has an end and of one that has none, `/refused` without
-/// reading the body, everything else at once with the method, the target and the body. All on one thread.
+/// reading the body, `/of/NAME` as a request of that account, everything else at once with the method, the target and the body. All on one thread.
 final class ScriptedResponder: RequestResponder, @unchecked Sendable {
     static let large = ByteBuffer(repeating: UInt8(ascii: "x"), count: 300_000)
 
@@ -89,10 +89,11 @@ final class ScriptedResponder: RequestResponder, @unchecked Sendable {
     private func answer(_ request: InboundRequest, _ text: String, on sink: ResponseSink) {
         answered.append(request.target)
         let body = ByteBuffer(string: "\(request.method.rawValue) \(request.target) \(text)")
-        sink.send(
-            OutboundResponse(
-                .ok, fields: [.contentLength: String(body.readableBytes)],
-                body: request.method == .head ? ByteBuffer() : body))
+        var response = OutboundResponse(
+            .ok, fields: [.contentLength: String(body.readableBytes)],
+            body: request.method == .head ? ByteBuffer() : body)
+        if request.target.hasPrefix("/of/") { response.account = .account(String(request.target.dropFirst(4))) }
+        sink.send(response)
     }
 
     /// Answers what waits longest.
@@ -119,10 +120,12 @@ final class ScriptedResponder: RequestResponder, @unchecked Sendable {
 }
 
 extension ServerContext {
-    static func scripted(_ responder: ScriptedResponder, closesIdleAtOnce: Bool = false) -> ServerContext {
+    static func scripted(
+        _ responder: ScriptedResponder, closesIdleAtOnce: Bool = false, connections: Int = 10
+    ) -> ServerContext {
         var configuration = ServerConfiguration(
             address: .tcp(host: "127.0.0.1", port: 0), certificate: nil, idle: .seconds(30), write: .seconds(30),
-            writeRate: 1_024, readRate: 512, connections: 10, head: HeadLimits(fields: 20, bytes: 1_000),
+            writeRate: 1_024, readRate: 512, connections: connections, head: HeadLimits(fields: 20, bytes: 1_000),
             target: 500, chunk: 64 << 10, peers: PeerAddress(proxies: []))
         configuration.closesIdleAtOnce = closesIdleAtOnce
         return ServerContext(configuration, responder)

@@ -163,7 +163,8 @@ final class GatewayResponder: RequestResponder {
         switch answer.content {
         case .cached(let cached):
             serving.end()
-            let response = cached.outbound
+            var response = cached.outbound
+            response.account = account(of: answer, inbound)
             let exchange = Exchange(
                 inbound: inbound, id: id, request: request, serving: serving, status: response.status, refusal: nil,
                 trace: answer.trace, format: cached.isUnchanged ? .none : cached.kept.formatLabel, isTimed: true)
@@ -178,6 +179,7 @@ final class GatewayResponder: RequestResponder {
             var outbound = OutboundResponse(
                 response.status, fields: response.headers, body: response.buffer, stream: response.stream,
                 closesConnection: response.closesConnection)
+            outbound.account = account(of: answer, inbound)
             outbound.endsConnection = inbound.certificate.map { !serving.holds($0) } ?? false
             if let stream = response.stream {
                 // A stream without an end is not waited for.
@@ -193,6 +195,12 @@ final class GatewayResponder: RequestResponder {
             }
             sink.send(outbound)
         }
+    }
+
+    /// By whom the connection's next request is read in turn.
+    private func account(of answer: GatewayAnswer, _ inbound: InboundRequest) -> CallerIdentity {
+        let caller = answer.trace.caller
+        return caller.isEmpty ? .address(clientNetwork(of: inbound.peer)) : .account(caller)
     }
 
     /// A request with its response, for what is counted, traced and logged of it.
