@@ -32,7 +32,7 @@ MOST_TIMES, MOST = 1.5, 50
 PULL = ("POST", "/sync/v1/pull", {"collections": ["employees"], "limit": 500})
 LOADS = {
     "pulls": PULL,
-    "searches": ("POST", "/OrganizationInterfaceImplMobile/employeeSearch", {"lastName": "a"}),
+    "searches": ("POST", "/OrganizationInterfaceImplMobile/employeeSearch", {"fullName": "a"}),
     "records": ("GET", "/api/v1/employees/employees?limit=500", None),
     "changes": ("POST", "/api/v1/notes/notes", {"title": "t", "text": "t"}),
 }

@@ -13,7 +13,7 @@ import Synchronization
 /// Why it is there: docs/decisions/0534-read-connections-in-turns-by-account.md.
 final class ReadTurns {
     /// Connections of one account that are read between two looks at all others.
-    static let perRound = 16
+    static let perRound = 8
     /// Time until the next round; what becomes readable meanwhile comes before it. A loop runs tasks without a time until none is
     /// left, and would not look.
     static let pause = TimeAmount.microseconds(50)
