@@ -1,6 +1,6 @@
 """`python3 Tests/Checks [RULE …] [--root DIR]` checks the repository against its rules; exit 1 where one is broken.
 
-`--write-table` renews docs/module-dependencies.md, the lists public-surface.txt and the paths in docs/ARCHITECTURE.md. Standard library only: it runs on a bare machine.
+`--write-table` renews docs/module-dependencies.md, the lists public-surface.txt, openings.json and the paths in docs/ARCHITECTURE.md. Standard library only: it runs on a bare machine.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from repository import Repository
-from rules import ALL, dependency_table, public_surface, walks
+from rules import ALL, dependency_table, openings, public_surface, walks
 
 
 def main():
@@ -18,6 +18,7 @@ def main():
     if arguments.write_table:
         dependency_table.write(repository)
         public_surface.write(repository)
+        openings.write(repository)
         return walks.write(repository)
     broken = sum(_run(name, repository) for name in arguments.rules or ALL)
     sys.exit(1 if broken else 0)

@@ -11,15 +11,21 @@ import re
 import statistics
 import subprocess
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import folder_cycles
 from repository import Repository
-from rules import documentation
+from rules import documentation, openings
 from swift_source import code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 _TYPE = re.compile(r"\b(?:struct|class|enum|actor|protocol)\s+(?!func\b|var\b|let\b|subscript\b|init\b)([A-Za-z_]\w*)")
+
+# Not those of one file alone.
+_TOP_TYPE = re.compile(
+    r"^(?!(?:file)?private\b)(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|final|indirect)\s+)*"
+    r"(?:struct|class|enum|actor|protocol)\s+([A-Za-z_]\w*)", re.MULTILINE)
 
 
 def main():
@@ -66,11 +72,23 @@ def measure(repository):
         "types": sum(len(_TYPE.findall(text)) for text in code.values()),
         "decisions": sum(bool(re.match(r"docs/decisions/\d", path)) for path in repository.files),
         "undocumented public symbols": len(list(documentation.undocumented_in(repository))),
+        "per cent of doc comments that open with What, Of, Those, Who or How": openings.share(repository),
+        "type names of several modules": _repeated(code),
     }
     cycles = folder_cycles.of(repository)
     figures["targets with cycles of folders"] = len(cycles)
     figures.update({f"  folders in cycles of {name}": sum(map(len, groups)) for name, groups in cycles.items()})
     return figures
+
+
+def _repeated(code):
+    """Names of types at the top of a file, below Sources, that several modules declare."""
+    modules = defaultdict(set)
+    for path, text in code.items():
+        if path.startswith("Sources/") and _is_shipped(path):
+            for name in _TOP_TYPE.findall(text):
+                modules[name].add(path.split("/")[1])
+    return sum(len(places) > 1 for places in modules.values())
 
 
 def _is_counted(path):

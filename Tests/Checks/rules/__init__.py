@@ -2,7 +2,7 @@
 
 from rules import (
     boundary, decisions, declared_imports, dependency_table, documentation, figure, folders, forbidden_text,
-    formatting, links, listed_packages, module_dependencies, named_tests, names, public_surface, strict_targets, traps, walks, words)
+    formatting, links, listed_packages, module_dependencies, named_tests, names, openings, public_surface, strict_targets, traps, walks, words)
 
 ALL = {
     "format": formatting,
@@ -19,6 +19,7 @@ ALL = {
     "words": words,
     "decisions": decisions,
     "documentation": documentation,
+    "openings": openings,
     "boundary": boundary,
     "surface": public_surface,
     "links": links,
