@@ -8,7 +8,7 @@ import Admission
 /// that began it until it has ended, whether callers still wait for it or not. Where there are too many answers or too large
 /// ones, those of the account that has most go first, in the order in which they were used last.
 public struct AnswerCache<Answer: Sendable>: Sendable {
-    /// What was asked, and for whom.
+    /// A call and the caller whose answer it has: the identity of a kept answer.
     public struct Key: Hashable, Sendable {
         /// The operation.
         public let operation: OperationName
@@ -25,7 +25,7 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         }
     }
 
-    /// What a caller is to do.
+    /// The next step of a caller that asks.
     public enum Asked: Sendable {
         /// This is the answer.
         case answer(Answer, MirrorAge)
@@ -35,7 +35,7 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         case overloaded
     }
 
-    /// How a call ended.
+    /// The end of a call.
     public enum Outcome: Sendable {
         /// With an answer of so many bytes, which was so old when it came.
         case answered(Answer, bytes: Int, age: Duration = .zero)
@@ -47,11 +47,11 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         case refused
     }
 
-    /// What those who waited for a call get.
+    /// The answer of a call that ended, for those who waited for it.
     public struct Ended: Sendable {
-        /// Who waited.
+        /// The callers that waited.
         public let waiters: Set<UInt64>
-        /// What they get; nil: the call's error.
+        /// Their answer; nil: the call's error.
         public let answer: (Answer, MirrorAge)?
     }
 
@@ -62,7 +62,7 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         /// When the first system had it.
         let asOf: WireDate
         let bytes: Int
-        /// Who had it fetched.
+        /// The account that had it fetched.
         let account: CallerIdentity
         var lastUse: UInt64
     }
@@ -222,7 +222,7 @@ extension AnswerCache {
         bytes -= entry.bytes
     }
 
-    /// What is too old goes; then to three quarters, so that the sort is paid for by many later answers.
+    /// Removes what is too old, then down to three quarters, so that the sort is paid for by many later answers.
     private mutating func shrink(at now: WireDate) {
         for key in Array(entries.keys) where servable(key, now) == nil { remove(key) }
         let most = max(1, settings.keptAnswers / 4 * 3)

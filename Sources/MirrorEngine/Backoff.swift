@@ -1,4 +1,4 @@
-/// How long another system is left alone after failures in a row: twice as long after each, up to a longest pause.
+/// The pause in which another system is left alone after failures in a row: twice as long after each, up to a longest one.
 struct Backoff {
     /// In seconds, after the first failure.
     let first: Double

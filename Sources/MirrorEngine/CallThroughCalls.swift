@@ -7,12 +7,12 @@ import Synchronization
 /// ``run()`` makes the calls, so that one serves all who ask the same at once and no caller's end breaks it off. A call uses the
 /// share of the account that began it until it has ended; calls that wait are made in turns by account.
 public final class CallThroughCalls: Sendable {
-    /// What an operation answered, and how old that is.
+    /// The answer of an operation, and its age.
     public typealias Answer = (result: OperationResult, age: MirrorAge)
     /// Calls the adapter.
     public typealias Performing = @Sendable () async throws -> OperationResult
 
-    /// How long a call may take that outlives its callers. Upstreams have deadlines of their own, which are shorter.
+    /// The longest time of a call that outlives its callers. Upstreams have deadlines of their own, which are shorter.
     public static let longestCall = Duration.seconds(60)
 
     private typealias Cache = AnswerCache<OperationResult>
@@ -21,9 +21,9 @@ public final class CallThroughCalls: Sendable {
     private struct PendingCall {
         let key: AnswerCache<OperationResult>.Key
         let perform: Performing
-        /// Of the first caller: whose trace the call goes on in.
+        /// The context of the first caller, in whose trace the call goes on.
         let context: CallContext?
-        /// Of the first caller.
+        /// The account of the first caller.
         let account: CallerIdentity
     }
 
@@ -49,7 +49,7 @@ public final class CallThroughCalls: Sendable {
         var failing: String?
     }
 
-    /// What the adapter declares of it.
+    /// The declared name of the operation.
     public let operation: OperationName
     /// For how long answers may be used again.
     public let settings: CallThrough
@@ -63,7 +63,7 @@ public final class CallThroughCalls: Sendable {
     private let (turn, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// There are waiters again.
     private let (unwatched, watchSignal) = AsyncStream.makeStream(of: Void.self)
-    /// How much longer than it should a caller may wait: one look at all of them costs less than a timer for each.
+    /// The time by which a caller may wait too long: one look at all of them costs less than a timer for each.
     private static let resolution = Duration.milliseconds(20)
 
     /// `operation` is for the log, and `settings` are what the adapter declares of it. `width`: calls that are made at
@@ -308,7 +308,7 @@ extension CallThroughCalls {
             target: operation.text, retryAfter: 5, logDetail: detail)
     }
 
-    /// What a thrown error says of the other system.
+    /// The statement that a thrown error makes about the other system.
     private enum Failure {
         case failed(token: String, detail: String)
         case denied(PorticoError)
@@ -341,10 +341,10 @@ extension CallThroughCalls {
 }
 
 extension CallContext {
-    /// What is left of a caller's time for writing an answer.
+    /// The part of a caller's time that is left for writing an answer.
     private static let answering = Duration.milliseconds(100)
 
-    /// How long a caller waits for what may come: so long, and shortly before the deadline no longer.
+    /// The time that a caller waits for what may come: `longest`, and no longer than until shortly before the deadline.
     static func waiting(_ longest: Duration, until deadline: ContinuousClock.Instant? = nil) -> Duration {
         guard let deadline = deadline ?? current?.deadline else { return longest }
         return min(longest, max(.zero, ContinuousClock.now.duration(to: deadline) - answering))

@@ -17,7 +17,7 @@ public final class CallerMirror: Sendable {
 
     /// The adapter's name and the entity's.
     public let id: CollectionID
-    /// What the adapter declares of it.
+    /// The adapter's declaration of the mirror.
     public let source: MirrorSource
     /// One call is one caller's refresh; its owner is the sign-in.
     public let calls: CallThroughCalls
@@ -150,7 +150,7 @@ extension CallerMirror {
         }
     }
 
-    /// What an earlier process left: it does not end with a sign-in any more. False where the task was cancelled.
+    /// Removes what an earlier process left: it does not end with a sign-in any more. False where the task was cancelled.
     private func removesEverything() async -> Bool {
         while true {
             do {
@@ -183,7 +183,7 @@ package struct CallerRows: Sendable {
         self.store = store
     }
 
-    /// What another system has for one caller.
+    /// The rows that another system has for one caller.
     package struct Snapshot: Sendable {
         private(set) var rows: [String: Row] = [:]
         private(set) var kept: Set<String> = []
@@ -330,6 +330,6 @@ package struct CallerRows: Sendable {
 }
 
 extension WireValue {
-    /// Of a key: a text or an integer.
+    /// The text of a key, which is a text or an integer.
     fileprivate var keyText: String? { int64Value.map { String($0) } ?? stringValue }
 }

@@ -12,13 +12,13 @@ public final class Mirror: Sendable {
 
     /// The adapter's name and the entity's.
     public let id: CollectionID
-    /// What the adapter declared of it when it began; for its settings see ``change(to:)``.
+    /// The adapter's declaration of the mirror when it began; for its settings see ``change(to:)``.
     public let source: MirrorSource
     private let refresh: MirrorRefresh
     private let clock: any WallClock
     private let random: @Sendable () -> Double
     private let sleep: @Sendable (Duration) async throws -> Void
-    /// Of the task that runs.
+    /// The pause of the task that runs.
     private let pause: InterruptibleSleep
     private let log: Log
     private let state: Mutex<State>
@@ -29,7 +29,7 @@ public final class Mirror: Sendable {
         var stored: MirrorState
         var held: MirrorRefresh.Held?
         var readers: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        /// Who waits for the end of a refresh that has not begun yet, and of the one that goes on.
+        /// Waiters for the end of a refresh that has not begun yet, and of the one that goes on.
         var next: [CheckedContinuation<RefreshOutcome, Never>] = []
         var current: [CheckedContinuation<RefreshOutcome, Never>] = []
         var releases: [CheckedContinuation<Result<RefreshSummary, PorticoError>, Never>] = []
@@ -165,7 +165,7 @@ public final class Mirror: Sendable {
         }
     }
 
-    /// How many rows of each kind the refresh which is held back would change. Throws as ``preview(_:)`` does.
+    /// The number of rows of each kind that the refresh which is held back would change. Throws as ``preview(_:)`` does.
     public func previewDifference() async throws -> ReplacementDifference {
         guard let held = state.withLock({ $0.held }) else { throw Self.nothingHeld }
         var difference = try await held.replacement.difference()
@@ -173,7 +173,7 @@ public final class Mirror: Sendable {
         return difference
     }
 
-    /// What is known of it.
+    /// The present state of the mirror.
     public var status: MirrorStatus {
         state.withLock { MirrorStatus(machine: $0.machine, stored: $0.stored) }
     }
@@ -399,7 +399,7 @@ extension Mirror {
     }
 }
 
-/// How old the rows of an answer are, and why they are no younger.
+/// The age of an answer's rows, and why they are no younger.
 public struct MirrorAge: Sendable, Equatable {
     /// Where the rows come from.
     public enum Cache: Sendable, Equatable {
@@ -437,11 +437,11 @@ public struct MirrorAge: Sendable, Equatable {
     }
 }
 
-/// What is known of a mirror, for operators.
+/// The state of a mirror, for operators.
 public struct MirrorStatus: Sendable {
     /// When it was refreshed, and how.
     public let machine: MirrorMachine
-    /// What is stored of it.
+    /// The stored state.
     public let stored: MirrorState
 
     /// A word: `never`, `refreshing`, `held`, `failing` or `good`.

@@ -14,17 +14,17 @@ public enum RefreshTrigger: String, Sendable {
     case `operator`
 }
 
-/// How a refresh ended.
+/// The end of a refresh.
 public enum RefreshOutcome: Sendable, Equatable {
     /// The records are what the other system had when the refresh began.
     case done(RefreshSummary)
     /// The other system could not be asked, or the store could not take what it said.
     case failed(ErrorCode, detail: String)
-    /// What the other system answered is not taken.
+    /// The other system's answer is not taken.
     case held(HeldRefresh)
 }
 
-/// What a refresh did.
+/// The changes that a refresh made.
 public struct RefreshSummary: Sendable, Equatable {
     /// When the other system had this state.
     public var asOf: WireDate
@@ -88,14 +88,14 @@ public struct HeldRefresh: Sendable, Equatable {
 /// other system is left alone: the pause doubles with each failure in a row.
 public struct MirrorMachine: Sendable {
     private static let backoff = Backoff(first: 1, longest: 60)
-    /// How long after one refresh began another one begins at the earliest because a webhook asks, in seconds: a client that calls it
+    /// Seconds between the beginnings of two refreshes that a webhook asks for, at least: a client that calls it
     /// often does not have the other system read as often.
     public static let webhookInterval = 5.0
     /// The share of an interval by which a scheduled refresh comes earlier or later, so that mirrors of one system do not
     /// refresh together.
     public static let jitter = 0.1
 
-    /// What a read is to do.
+    /// The next step of a read.
     public enum Read: Sendable, Equatable {
         /// The rows are fresh, or no refresh is to be had: they are served as they are.
         case serve(asOf: WireDate)
@@ -166,7 +166,7 @@ public struct MirrorMachine: Sendable {
         return served(at: now) != nil
     }
 
-    /// What may be served of rows that are not fresh, once no refresh is waited for any more.
+    /// The time as of which rows that are not fresh may be served, once no refresh is waited for any more.
     public func served(at now: WireDate) -> WireDate? {
         asOf.flatMap { now.seconds(since: $0) <= settings.staleFor / .seconds(1) ? $0 : nil }
     }
@@ -191,7 +191,7 @@ public struct MirrorMachine: Sendable {
         return true
     }
 
-    /// What is to be done now; a refresh counts as begun.
+    /// The next thing to do; a refresh counts as begun.
     public mutating func next(at now: WireDate) -> Next {
         guard running == nil else { return .wait(until: nil) }
         if let trigger = wanted {

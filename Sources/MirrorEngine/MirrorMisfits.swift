@@ -12,7 +12,7 @@ public struct MirrorMisfits: Sendable, Equatable {
     /// Rows beyond those that are named. Rows of increments that fit again are not subtracted from it.
     public private(set) var unnamed = 0
 
-    /// What of each field a value broke, and as what it came, by the first one that did; the values themselves are not shown.
+    /// The rule that a value of each field broke, and the kind that it came as, by the first one that did; values are not shown.
     public private(set) var rules: [String: String] = [:]
     private static let mostRules = 64
 

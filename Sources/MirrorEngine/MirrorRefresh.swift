@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// What one refresh may take. A source whose pages never end is cut off there, before it fills the disk.
+/// The limits of one refresh. A source whose pages never end is cut off there, before it fills the disk.
 public struct RefreshLimits: Sendable, Equatable {
     /// Rows of all pages.
     public var rows = 5_000_000
@@ -21,7 +21,7 @@ public struct RefreshLimits: Sendable, Equatable {
 package struct MirrorRefresh: Sendable {
     /// Removals of one refresh of increments, which are in memory; beyond them every row is fetched.
     static let mostRemovals = 100_000
-    /// What each call of a page may take; the upstream's `limits.longDeadline` bounds it further.
+    /// The longest time of a page's call; the upstream's `limits.longDeadline` bounds it further.
     static let pageDeadline = Duration.seconds(3_600)
 
     let collection: CollectionDeclaration
@@ -30,9 +30,9 @@ package struct MirrorRefresh: Sendable {
     let beginReplacement: @Sendable (CollectionID) async throws -> any RecordReplacement
     let read: Mirror.Reading
     let clock: any WallClock
-    /// What is held back, by the configuration of now.
+    /// The present rule of what is held back.
     let currentGuard: @Sendable () -> MirrorSettings.Guard
-    /// Of callers' changes; nil: there are none.
+    /// Protects callers' changes; nil: there are none.
     let protection: RefreshProtection?
     let limits: RefreshLimits
 
@@ -217,7 +217,7 @@ private struct UnreadableRows: Error {
     }
 }
 
-/// What a refresh has taken of its limits.
+/// The part of its limits that a refresh has used.
 private struct RefreshUse {
     let limits: RefreshLimits
     let began: WireDate

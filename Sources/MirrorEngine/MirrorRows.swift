@@ -2,7 +2,7 @@ import AdapterKit
 
 /// A field of another system's rows that is not as it was, or not as the entity declares it.
 public struct FieldDrift: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// What became of the field.
+    /// The fate of a field.
     public enum Kind: String, Sendable {
         /// A member that is no field of the entity.
         case appeared
@@ -14,7 +14,7 @@ public struct FieldDrift: Sendable, Hashable, Comparable, CustomStringConvertibl
 
     /// The member's name, shortened, without characters that a log cannot show.
     public let field: String
-    /// What became of it.
+    /// The fate of the field.
     public let kind: Kind
 
     /// Creates a drift with these values.
@@ -62,7 +62,7 @@ public struct MirrorRows: Sendable {
     private let key: FieldName
     private let fieldsBefore: Set<String>
     private let authorship: Authorship
-    /// What is not as it was.
+    /// Fields that are not as they were.
     public private(set) var drifts: Set<FieldDrift> = []
     /// The entity's fields that some row had.
     public private(set) var fields: Set<String> = []

@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// What is stored of a mirror beside its records, in the transaction that changes them.
+/// The state that is stored of a mirror beside its records, in the transaction that changes them.
 public struct MirrorState: Sendable, Equatable {
     /// When the other system had the state that the records have; nil: they were never fetched.
     public var asOf: WireDate?
@@ -13,12 +13,12 @@ public struct MirrorState: Sendable, Equatable {
     public var fields: Set<String> = []
     /// The fields that the entity had at the last refresh; nil: that was not stored then.
     public var declared: Set<String>?
-    /// What was reported as not being as it was.
+    /// Fields that were reported as not being as they were.
     public var drifts: Set<FieldDrift> = []
     /// The rows with values that do not fit their fields.
     public var misfits = MirrorMisfits()
 
-    /// Of a mirror that was never fetched.
+    /// The state of a mirror that was never fetched.
     public init() {}
 
     /// Reads ``stored``. What is missing is as in a mirror that was never fetched.

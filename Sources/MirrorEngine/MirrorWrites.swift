@@ -16,7 +16,7 @@ public final class MirrorWrites: Sendable {
     /// Reads one record back.
     public typealias ReadingBack = @Sendable (RecordID) async throws -> MirrorRecord
 
-    /// How long before its deadline a waiting caller is answered.
+    /// The time before its deadline at which a waiting caller is answered.
     static let grace = Duration.milliseconds(250)
     private static let finishInterval = Duration.milliseconds(20)
     private static let storePause = Duration.seconds(1)
@@ -24,22 +24,22 @@ public final class MirrorWrites: Sendable {
 
     /// The adapter's name and the entity's.
     public let id: CollectionID
-    /// What the adapter declares of the mirror.
+    /// The adapter's declaration of the mirror.
     public let source: MirrorSource
     private let delivery: WriteDelivery
-    /// What a refresh of the mirror leaves as it is.
+    /// Records and fields that a refresh of the mirror leaves as they are.
     let protection: RefreshProtection
     private let store: any Store
     private let clock: any WallClock
     private let random: @Sendable () -> Double
     private let sleep: @Sendable (Duration) async throws -> Void
-    /// Of the task that runs.
+    /// The pause of the task that runs.
     private let pause: InterruptibleSleep
     private let log: Log
     private let send: Sending
     private let readBack: ReadingBack
     private let captureContext: @Sendable () -> InContext
-    /// What was written up to here was written by another process.
+    /// The number up to which writes are another process's.
     private let start: Int64
     private let state: Mutex<State>
 

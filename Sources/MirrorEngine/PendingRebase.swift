@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// What becomes of a record, and of the writes that are still pending of it, when one of its writes has ended: the state of
+/// The new state of a record, and of the writes that are still pending of it, when one of its writes has ended: the state of
 /// the other system is their new base.
 struct PendingRebase: Sendable {
     let entity: Entity

@@ -11,19 +11,19 @@ import RecordStorage
 public struct PendingWrites: Sendable {
     /// Writes and reads that are under way at most.
     public static let mostUnderWay = 16
-    /// Those of one author.
+    /// Writes of one author under way, at most.
     public static let mostOfAuthor = mostUnderWay - 1
-    /// How often a write is sent whose outcome stays unknown, where the other system honours keys.
+    /// Times that a write is sent whose outcome stays unknown, where the other system honours keys.
     public static let mostLosses = 10
-    /// How long it is sent again, in seconds.
+    /// Seconds for which it is sent again.
     public static let longestLoss = 3_600.0
-    /// How long a write is sent again that is not made, in seconds from when it was asked for.
+    /// Seconds for which a write is sent again that is not made, from when it was asked for.
     public static let longestWait = 7 * 86_400.0
     private static let backoff = Backoff(first: 1, longest: 300)
-    /// How often a write is looked for before it stays unknown.
+    /// Times that a write is looked for before it stays unknown.
     public static let mostReadBacks = 3
 
-    /// What is to be done next; it counts as begun.
+    /// The next thing to do; it counts as begun.
     public enum Next: Sendable, Equatable {
         /// The write is to be sent.
         case send(RecordID)
@@ -33,7 +33,7 @@ public struct PendingWrites: Sendable {
         case wait(until: WireDate?)
     }
 
-    /// How sending ended.
+    /// The end of a sending.
     public enum Sent: Sendable, Equatable {
         /// The other system has made it.
         case made
@@ -45,7 +45,7 @@ public struct PendingWrites: Sendable {
         case unknown
     }
 
-    /// What becomes of a write that was sent or looked for.
+    /// The step that follows for a write that was sent or looked for.
     public enum Step: Sendable, Equatable {
         /// It is made and goes.
         case settle
@@ -97,7 +97,7 @@ public struct PendingWrites: Sendable {
         }
     }
 
-    /// Of the other system.
+    /// Whether the other system honours keys of idempotency.
     public let honoursKeys: Bool
     private var writes: [RecordID: Write] = [:]
     /// Ids in the order of their positions.
@@ -168,7 +168,7 @@ public struct PendingWrites: Sendable {
         if index == 0 { ready.add(id, of: write.author) }
     }
 
-    /// What is to be done now.
+    /// The next thing to do.
     public mutating func next(at now: WireDate) -> Next {
         wakeDelayed(at: now)
         while let id = ready.next() {
@@ -367,7 +367,7 @@ struct TurnsByAuthor {
     private struct Author {
         /// An id may be stale, and stand here twice.
         var waiting: [RecordID] = []
-        /// How many of `waiting` have had their turn; they are removed now and then.
+        /// The number of those in `waiting` that have had their turn; they are removed now and then.
         var begun = 0
         var underWay = 0
         var lastTurn: UInt64 = 0

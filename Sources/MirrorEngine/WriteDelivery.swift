@@ -3,12 +3,12 @@ import Crypto
 import RecordStorage
 import Synchronization
 
-/// What sending the pending writes of one mirror does to the store. Each function is for a transaction of its own; the
+/// The effect of sending a mirror's pending writes on the store. Each function is for a transaction of its own; the
 /// process may end between any two of them.
 package struct WriteDelivery: Sendable {
     private let collection: CollectionDeclaration
     private let honoursKeys: Bool
-    /// Of the adapter: those whose records may name records of the mirror.
+    /// Entities of the adapter whose records may name records of the mirror.
     private let entities: [Entity]
 
     /// `honoursKeys`: of the other system (``MirrorSource/honoursIdempotencyKeys``). `entities`: the adapter's.

@@ -1,12 +1,12 @@
 import AdapterKit
 
-/// What the configuration says of rooms that another Twaddle server has too.
+/// The configuration of rooms that another Twaddle server has too.
 struct BridgeSettings: Sendable, Equatable {
     static let mostRooms = 100
 
     let rooms: [RecordID]
     let path: String
-    /// How long after a look at the other server the next one follows.
+    /// The time between a look at the other server and the next one.
     let interval: Duration
     /// Messages of a room that wait for the other server at most.
     let pending: Int
@@ -43,7 +43,7 @@ struct BridgeSettings: Sendable, Equatable {
     }
 }
 
-/// How far the messages of a room were exchanged with the same room of another server.
+/// The place up to which the messages of a room were exchanged with the same room of another server.
 enum BridgedRooms {
     static let entity = Entity(
         "bridgedRooms", summary: "How far messages were exchanged with the other server.",
@@ -95,13 +95,13 @@ struct ChatBridge: Sendable {
     /// Pages that are read backwards to find what was missed.
     private static let mostPages = 500
     private static let longestPause = Duration.seconds(60)
-    /// Of the pause after failures in a row.
+    /// Doublings of the pause after failures in a row, at most.
     private static let mostDoublings = 10
     /// A place before the first message of a room.
     private static let beforeAll: Int64 = -1
-    /// Of an id of the other server's that is kept; none is longer here.
+    /// Bytes of the longest id of the other server that is kept; none is longer here.
     private static let longestID = 255
-    /// Of ``ChatLimits/text``.
+    /// Bytes of the longest text, as ``ChatLimits/text`` says.
     private static let longestText = 16_384
 
     let room: RecordID
@@ -131,10 +131,10 @@ struct ChatBridge: Sendable {
         }
     }
 
-    /// What is known while the process lives.
+    /// The state of an exchange, which is known while the process lives.
     private struct Exchange {
         var isPrepared = false
-        /// What was posted last without an answer, where the other server may have it under an id of its own.
+        /// The message that was posted last without an answer, where the other server may have it under an id of its own.
         var unanswered: (id: RecordID, sequence: Int64, text: String)?
     }
 
@@ -291,7 +291,7 @@ extension ChatBridge {
 // MARK: To the other server
 
 extension ChatBridge {
-    /// What waits: after the place up to which all was sent, without what came from the other server.
+    /// The messages that wait: after the place up to which all was sent, without what came from the other server.
     private func waiting(after sequence: Int64) -> Filter {
         .all([inRoom, .compare(Messages.sequence, .greater, .int64(sequence))])
     }
@@ -332,7 +332,7 @@ extension ChatBridge {
         _ = try await records.apply(changes)
     }
 
-    /// Of more than ``BridgeSettings/pending`` messages the oldest are not sent any more.
+    /// Drops the oldest of more than ``BridgeSettings/pending`` messages: they are not sent any more.
     private func dropTooMany() async throws {
         guard let sent = try await position(BridgedRooms.sent) else { return }
         let count = try await records.count(waiting(after: sent), in: Messages.entity.name)

@@ -56,7 +56,7 @@ public enum ChatModule: AdapterModule {
     }
 }
 
-/// What the configuration says, read once.
+/// The chat's configuration, read once.
 struct ChatSettings: Sendable {
     let echoes: Bool
     let moderators: Set<RoleName>
@@ -86,7 +86,7 @@ final class ChatAdapter: Adapter {
     private let settings: ChatSettings
     /// Set once, before the first call.
     private let context = Mutex<AdapterContext?>(nil)
-    /// What goes on beside the calls.
+    /// Tasks beside the calls.
     private let work = Mutex<[Task<Void, Never>]>([])
 
     init(_ settings: ChatSettings) {

@@ -115,7 +115,7 @@ enum Messages {
         ])
 }
 
-/// What bounds the chat's texts and pages.
+/// Limits of the chat's texts and pages.
 enum ChatLimits {
     static let text = Shape.string(TextLimits(minimumLength: 1, maximumLength: 16_384))
     static let accountName = Shape.string(TextLimits(minimumLength: 1, maximumLength: 64))
@@ -132,12 +132,12 @@ enum ChatLimits {
     static let largestPage: Int64 = 200
     static let usualPage: Int64 = 50
     static let largestPeoplePage: Int64 = 1000
-    /// How often a record that others change at the same time is read again.
+    /// Times that a record which others change at the same time is read again.
     static let maximumAttempts = 20
     static let largestInvitation = 100
 }
 
-/// How far an account has read a room. The chat's own: a mark only moves forward, which a plain write cannot promise.
+/// The place up to which an account has read a room. The chat's own: a mark only moves forward, which a plain write cannot promise.
 enum ReadPositions {
     static let entity = Entity(
         "readMarks", summary: "How far an account has read a room.", key: EntityKey(id, chosenBy: .server),
@@ -175,7 +175,7 @@ enum Devices {
         rows: RowRules(read: .owner(user), write: .owner(user)), exposure: .adapterOnly)
 
     static let platforms = ["apns", "webhook", "log"]
-    /// How many devices one account may register; the oldest goes when another comes.
+    /// Devices that one account may register; the oldest goes when another comes.
     static let maximum = 20
 
     static let id: FieldName = "id"
@@ -183,7 +183,7 @@ enum Devices {
     static let platform: FieldName = "platform"
     static let token: FieldName = "token"
     static let registered: FieldName = "registered"
-    /// Of its account, when it was registered: a new password ends pushes to what was registered before.
+    /// The account's version when the device was registered: a new password ends pushes to what was registered before.
     static let credentialVersion: FieldName = "credentialVersion"
     /// That registered it: its end ends pushes too. Null: it was registered by HTTP Basic or a provider's token, or by an
     /// earlier version of the adapter.

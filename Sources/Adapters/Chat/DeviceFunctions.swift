@@ -40,7 +40,7 @@ extension ChatFunction {
         return ["done": true]
     }
 
-    /// What makes room for a registration: the same token, of any account, and the oldest beyond the maximum.
+    /// The records that make room for a registration: the same token, of any account, and the oldest beyond the maximum.
     private static func outdated(_ call: ChatCall) async throws -> [Record] {
         let same = Query(.compare(Devices.token, .equal, call[Devices.token]), limit: 1)
         let own = Query(
@@ -57,7 +57,7 @@ extension ChatFunction {
         Devices.token, .string(TextLimits(minimumLength: 1, maximumLength: 4096)), isRequired: true)
 }
 
-/// What is true for a moment only and kept nowhere.
+/// Functions about what is true for a moment only and kept nowhere.
 extension ChatFunction {
     static let typing = ChatFunction(
         "typing", "Tells the others in a room that the caller is typing.", .writes, of: ReadPositions.entity,

@@ -154,7 +154,7 @@ struct MessagePosting {
     }
 }
 
-/// How far one has read.
+/// Functions about the place up to which one has read.
 extension ChatFunction {
     static let markRead = ChatFunction(
         "markread", "Marks a room as read up to a message; the mark only moves forward.", .writes,

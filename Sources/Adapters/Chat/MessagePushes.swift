@@ -39,7 +39,7 @@ final class MessagePushes: Sendable {
         }
     }
 
-    /// How many senders are to be started.
+    /// Queues the messages, and returns the number of senders that are to be started.
     private func queue(_ messages: [Record], upTo position: Revision) -> Int {
         let (senders, dropped) = turns.withLock { turns in
             let dropped = messages.reduce(into: 0) { count, message in

@@ -43,7 +43,7 @@ package struct PushTurns<Job: Sendable>: Sendable {
     /// All messages up to there were appended.
     package mutating func reached(_ position: Revision) { read = max(read, position) }
 
-    /// How many more senders there is work for. Each calls ``next()`` until that returns nil.
+    /// Takes the number of further senders that there is work for. Each calls ``next()`` until that returns nil.
     package mutating func takeSenders() -> Int {
         let count = min(ring.count, Self.senders - startedSenders)
         startedSenders += count

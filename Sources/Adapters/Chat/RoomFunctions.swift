@@ -121,7 +121,7 @@ extension WireValue {
     static func names(_ names: [String]) -> WireValue { .array(names.map(WireValue.string)) }
 }
 
-/// Who is in a room. Every member may invite; its owner and the moderators send others away.
+/// Functions about a room's members. Every member may invite; its owner and the moderators send others away.
 extension ChatFunction {
     static let members = ChatFunction(
         "getmembers", "Who is in a room.", .reads, input: [ChatInputs.roomMember], output: [memberList],
@@ -219,7 +219,7 @@ enum RoomMembers {
     }
 }
 
-/// What bounds rooms.
+/// Limits of rooms.
 enum RoomLimits {
     static func check(_ members: [String], _ settings: ChatSettings) throws(PorticoError) {
         guard members.count <= settings.maximumMembers else {
@@ -260,7 +260,7 @@ enum RoomLimits {
     }
 }
 
-/// Who can be talked to.
+/// Functions about the people that can be talked to.
 extension ChatFunction {
     static let users = ChatFunction(
         "getusers", "The accounts that may sign in, without the caller.", .reads,

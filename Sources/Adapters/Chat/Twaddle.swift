@@ -55,7 +55,7 @@ struct Twaddle {
         return function
     }
 
-    /// What the function declares, checked; whatever else the request carries is let pass, as the original did.
+    /// The declared input of the function, checked; whatever else the request carries is let pass, as the original did.
     private func input(for operation: Operation) throws(PorticoError) -> WireDictionary {
         var input: WireDictionary = [:]
         for member in operation.input.members {

@@ -12,7 +12,7 @@ struct TwaddleClient: Sendable {
         let text: String
     }
 
-    /// What became of a message that was posted.
+    /// The outcome of posting a message.
     enum Posting: Sendable, Equatable {
         /// It is there, as this message; nil: the server says only that it is.
         case stored(Message?)

@@ -9,7 +9,7 @@ public struct Connection: Sendable {
     public let summary: String
     /// The system, and where the file names it; nil: every entity is a file.
     public let upstream: (name: UpstreamName, location: ConfigurationLocation)?
-    /// Who may read and write, where the configuration does not say.
+    /// The rights to read and write, where the configuration does not say.
     public let access: AccessRights
     /// Paths of files with rows, absolute or from the connection file's folder on.
     public var files: [String] {
@@ -20,9 +20,9 @@ public struct Connection: Sendable {
     let operations: [ConnectedOperation]
     /// Distinguishes states of the file: what rows were read by another one, is read again.
     let revision: String
-    /// What works and probably loses something in the other system.
+    /// Warnings: what works and probably loses something in the other system.
     public let warnings: [ConfigurationError]
-    /// What its author may want to know, and the log need not repeat.
+    /// Remarks that its author may want to know, and the log need not repeat.
     public let remarks: [ConfigurationError]
 }
 
@@ -40,7 +40,7 @@ struct Fingerprint {
 /// An entity whose rows are in another system or in a file.
 struct ConnectedEntity: Sendable {
     enum Source: Sendable, Equatable {
-        /// Of its template only literal parts are filled in.
+        /// An address. Only literal parts of its template are filled in.
         case address(RequestTemplate)
         /// A path, absolute or relative to the connection file.
         case file(String)
@@ -58,7 +58,7 @@ struct ConnectedEntity: Sendable {
     var name: EntityName { entity.name }
 }
 
-/// How changes since the last refresh are asked for.
+/// The way in which changes since the last refresh are asked for.
 struct ChangeTracking: Sendable, Equatable {
     let field: FieldMapping
     let query: [RequestTemplate.QueryMember]
@@ -66,7 +66,7 @@ struct ChangeTracking: Sendable, Equatable {
     let full: Duration
 }
 
-/// How callers' changes are made in the other system; nil: it takes no such change.
+/// The requests that make callers' changes in the other system; nil: it takes no such change.
 struct WriteTemplates: Sendable, Equatable {
     let writing: MirrorSource.Writing
     let honoursIdempotencyKeys: Bool
@@ -77,7 +77,7 @@ struct WriteTemplates: Sendable, Equatable {
     /// An update that creates the record where there is none (RFC 9110, section 9.3.4).
     var putting: RequestTemplate? { update.flatMap { $0.method == .put ? $0 : nil } }
 
-    /// Those for which there is a request.
+    /// The changes for which there is a request.
     var changes: Set<MirrorChange.Kind> {
         Set(
             MirrorChange.Kind.allCases.filter { kind in
@@ -86,7 +86,7 @@ struct WriteTemplates: Sendable, Equatable {
     }
 }
 
-/// What the other system is asked for each time.
+/// An operation that asks the other system each time.
 struct ConnectedOperation: Sendable {
     let operation: Operation
     let request: RequestTemplate
@@ -99,7 +99,7 @@ struct ConnectedOperation: Sendable {
 }
 
 extension Connection {
-    /// What the adapter of this name offers.
+    /// The declaration of the adapter of this name.
     public func declaration(named name: AdapterName) -> AdapterDeclaration {
         AdapterDeclaration(
             name: name, title: title, summary: summary, version: "1.0", access: access,

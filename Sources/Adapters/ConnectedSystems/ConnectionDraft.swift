@@ -122,7 +122,7 @@ struct ConnectionDraft {
 }
 
 extension String {
-    /// What others wrote begins no line of its own in the file.
+    /// The text on one line, so that what others wrote begins no line of its own in the file.
     fileprivate var onOneLine: String {
         String(String.UnicodeScalarView(unicodeScalars.map { ConnectionDraft.isShown($0) ? $0 : " " }))
     }

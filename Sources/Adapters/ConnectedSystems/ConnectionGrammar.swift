@@ -176,7 +176,7 @@ enum ConnectionGrammar {
     private static let text = FileGrammar.value(.text)
 }
 
-/// What a connection file may have.
+/// The grammar of a connection file.
 public enum ConnectionFileSchema {
     /// The JSON Schema of connection files, for editors.
     public static var value: WireValue {

@@ -58,7 +58,7 @@ extension ConfigurationNode {
 /// what is missing there would be reported twice.
 private struct ConnectionReader {
     let revision: String
-    /// What is wrong with the structure.
+    /// The structure's mistakes.
     let problems: [ConfigurationError]
     var errors: [ConfigurationError] = []
     var warnings: [ConfigurationError] = []
@@ -70,7 +70,7 @@ private struct ConnectionReader {
         errors.append(ConfigurationError(message, at: location))
     }
 
-    /// Those in which no structure is wrong.
+    /// The entries in which no structure is wrong.
     private func sound(_ entries: [ConfigurationNode.Entry], in node: SectionNode) -> [ConfigurationNode.Entry] {
         guard !problems.isEmpty else { return entries }
         let starts = (entries + node.entries).map(\.keyLocation)
@@ -167,7 +167,7 @@ private struct ConnectionReader {
         return connected
     }
 
-    /// What a change would lose in the system, and what callers cannot change.
+    /// Checks what a change would lose in the system, and what callers cannot change.
     private mutating func checkWrites(_ connected: ConnectedEntity, _ node: SectionNode) {
         if connected.owner != nil, connected.record == nil {
             warnings.append(
@@ -567,7 +567,7 @@ private struct ConnectionReader {
         }
     }
 
-    /// What a reference from the upstream's `url` must be, whatever its fields have.
+    /// Checks a reference from the upstream's `url`, whatever its fields have.
     private mutating func checkAddress(_ template: Template, at location: ConfigurationLocation) {
         // Cannot trap: a literal.
         let base = UpstreamAddress("http://upstream.example/path/")!

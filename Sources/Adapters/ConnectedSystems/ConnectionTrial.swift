@@ -23,7 +23,7 @@ public struct ConnectionTrial: Sendable {
     /// The entities' names in the file.
     public var entities: [EntityName] { connection.entities.map(\.name) }
 
-    /// What came of an entity: `entity`, `address` or `file`, `rows` as they would be stored, `fetched`, `deleted` (how many of
+    /// The result for an entity: `entity`, `address` or `file`, `rows` as they would be stored, `fetched`, `deleted` (how many of
     /// these say that they are gone), `further` (whether there is another page), `problems` (`count`, `row` and `key` of the
     /// first, `field`, `reason`), `warnings`, `unused` members; or `failure`. `usable`: whether a refresh would store anything.
     public func report(_ name: EntityName) async -> WireDictionary {
@@ -177,7 +177,7 @@ public struct ConnectionTrial: Sendable {
             .filter { known.insert($0).inserted }
     }
 
-    /// What does not fit; what is wrong with several rows is one of them.
+    /// Problems of rows; the same one of several rows is one.
     private struct Problems {
         struct Problem {
             let row: Int
@@ -207,7 +207,7 @@ public struct ConnectionTrial: Sendable {
 }
 
 extension UpstreamFailure.Kind {
-    /// What of the upstream's configuration it depends on.
+    /// A hint to the part of the upstream's configuration that it depends on.
     fileprivate func hint(_ upstream: UpstreamName?) -> String {
         switch self {
         case .destinationRefused: "; see `networks` of the upstream \(upstream?.text ?? "")"
@@ -242,7 +242,7 @@ extension UpstreamHeaders {
         "next", "next-page", "next-link", "next-url", "next-cursor", "next-token",
     ]
 
-    /// What in the header fields of an answer says that it has not all rows.
+    /// Signs in the header fields of an answer that it has not all rows.
     fileprivate func signsOfMore(than count: Int) -> [String] {
         all.compactMap { name, value in
             let lower = name.lowercased()
@@ -262,7 +262,7 @@ extension WireValue {
         "continuationtoken", "hasmore", "more", "hasnext", "hasnextpage",
     ]
 
-    /// What in an answer says that it has not all rows.
+    /// Signs in an answer that it has not all rows.
     fileprivate func signsOfMore(than count: Int) -> [String] {
         members().compactMap { place, name, value in
             let plain = name.lowercased().filter(\.isLetter)

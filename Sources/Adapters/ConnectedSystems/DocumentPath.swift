@@ -45,7 +45,7 @@ struct DocumentPath: Sendable, Equatable, CustomStringConvertible {
         tokens.map { "/" + $0.replacing("~", with: "~0").replacing("/", with: "~1") }.joined()
     }
 
-    /// What stands there; nil: nothing does. With `*` an array of what every item has there.
+    /// The value at the path; nil: there is none. With `*` an array of what every item has there.
     func value(in document: WireValue, isXML: Bool = false) -> WireValue? {
         Self.value(tokens[...], in: document, isXML: isXML)
     }

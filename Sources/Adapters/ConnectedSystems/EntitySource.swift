@@ -35,7 +35,7 @@ struct EntitySource: Sendable {
         let next: PagePosition?
         /// Whether the field `Link` names a next page.
         let hasNextLink: Bool
-        /// How old the answer was when it came.
+        /// The age of the answer when it came.
         let age: Duration
     }
 
@@ -107,7 +107,7 @@ struct EntitySource: Sendable {
         return try await current(id, template).map { .found($0.row) } ?? .absent
     }
 
-    /// What the system has of a record now; nil: there is none.
+    /// The record as the system has it now; nil: there is none.
     func current(_ id: RecordID, _ template: RequestTemplate) async throws -> CurrentRecord? {
         let values = TemplateValues(values: key(id), mappings: mapping.fields)
         let response = try await upstream.send(withFields(try template.request(of: upstream, values)))

@@ -74,7 +74,7 @@ extension EntitySource {
         }
     }
 
-    /// What names the record of this id; nil where the key is a number and that is none.
+    /// The fields that name the record of this id; nil where the key is a number and that is none.
     private func key(of id: RecordID) -> WireDictionary? {
         let named = key(id)
         return named.allSatisfy { !$0.value.isNull } ? named : nil
@@ -109,7 +109,7 @@ extension EntitySource {
         ).accepting(mapping.format, headers)
     }
 
-    /// What a successful answer says of the change. A page that says 200 is no success.
+    /// The record that a successful answer says was stored. A page that says 200 is no success.
     private func stored(
         _ response: UpstreamResponse, _ template: RequestTemplate, _ change: MirrorChange
     ) throws -> MirrorWriteResult {
@@ -180,7 +180,7 @@ extension WireDictionary {
     }
 }
 
-/// What the system has of a record.
+/// A record as the system has it.
 struct CurrentRecord {
     /// As it stands in the answer.
     let item: WireValue

@@ -98,7 +98,7 @@ extension WireValue {
     }
 }
 
-/// How another system writes a truth value.
+/// A form in which another system writes a truth value.
 enum BooleanForm: String, Sendable, CaseIterable {
     /// `true` and `false`.
     case literal
@@ -106,7 +106,7 @@ enum BooleanForm: String, Sendable, CaseIterable {
     case number
 }
 
-/// How another system writes an instant.
+/// A form in which another system writes an instant.
 enum DateForm: String, Sendable, CaseIterable {
     /// `2026-11-23T08:00:00Z`, with any offset, also written without its colon.
     case rfc3339
@@ -189,7 +189,7 @@ enum DocumentFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// Of what is in a body; parameters aside.
+    /// Whether a body may have this media type; parameters aside.
     func isMediaType(_ type: String) -> Bool {
         let name = type.mediaTypeName
         return switch self {
@@ -204,7 +204,7 @@ enum DocumentFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// What bodies are read with: depth and number of values are limited.
+    /// Limits of reading bodies: depth and number of values.
     private static let limits = ReadingLimits(depth: 64, duplicateKeys: .keepLast)
 
     /// Throws ``MirrorRefusal`` for bytes that are no such document.

@@ -1,7 +1,7 @@
 import AdapterKit
 import HostConfiguration
 
-/// What may stand at one place of a connection file. From this one declaration come the check of a file and the JSON Schema
+/// The grammar of one place of a connection file. From this one declaration come the check of a file and the JSON Schema
 /// that editors use.
 indirect enum FileGrammar: Sendable {
     case value(ConfigurationKind)
@@ -161,7 +161,7 @@ extension FileGrammar {
         }
     }
 
-    /// What YAML takes for a number or a truth is read as the text that it is.
+    /// A text; what YAML takes for a number or a truth is read as the text that it is.
     fileprivate static let text: WireDictionary = ["type": ["string", "number", "boolean"]]
 
     fileprivate static let roles: WireValue = [

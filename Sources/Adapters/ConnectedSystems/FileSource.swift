@@ -14,7 +14,7 @@ struct FileSource: Sendable {
     /// ``Connection/revision``.
     let revision: String
 
-    /// How long a file has to stay as it is before it is read.
+    /// The time that a file has to stay as it is before it is read.
     static let settling = Duration.seconds(1)
 
     /// A file that was changed just now is looked at a second time. Throws `upstream.failed` where it still changes.
@@ -56,7 +56,7 @@ struct FileSource: Sendable {
     }
 }
 
-/// What tells two states of a file apart.
+/// The attributes that tell two states of a file apart.
 struct FileState: Equatable {
     let size: Int
     let text: String

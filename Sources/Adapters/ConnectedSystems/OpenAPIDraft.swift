@@ -133,7 +133,7 @@ public struct OpenAPIDraft {
         return entity
     }
 
-    /// What the document describes and the connection file lacks: lists below a parameter, requests that are of no list's
+    /// Parts of the document that the connection file lacks: lists below a parameter, requests that are of no list's
     /// record, and lists that are read by no entity.
     private func leftOut(besides entities: [ConnectionDraft.Entity]) -> [String] {
         let taken = Set(entities.compactMap(\.path))

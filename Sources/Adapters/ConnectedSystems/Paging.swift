@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// How the pages of a list follow each other.
+/// The way in which the pages of a list follow each other.
 ///
 /// A page is asked for with what the page before said. What cannot be right ends the refresh, so that nothing of it takes
 /// effect: a cursor that repeats, a next page at another server, fewer rows than the system says there are.
@@ -44,7 +44,7 @@ struct Paging: Sendable, Equatable {
     /// Bytes of a cursor.
     static let longestCursor = 4_096
 
-    /// What one page says.
+    /// The statements of one page about the next.
     struct Answer {
         let document: WireValue
         let isXML: Bool
@@ -69,7 +69,7 @@ struct PagePosition: Sendable, Equatable {
     var mark = ""
     /// Rows of the pages before.
     var rows: Int64 = 0
-    /// How many rows there are said to be.
+    /// The number of rows that there are said to be.
     var total: Int64?
     /// The largest value of the field that changes are asked for by.
     var newest = ""

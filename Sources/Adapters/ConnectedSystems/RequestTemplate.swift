@@ -49,7 +49,7 @@ struct RequestTemplate: Sendable, Equatable {
     }
 }
 
-/// How a body is written.
+/// The format of a body.
 enum BodyFormat: String, Sendable, CaseIterable {
     case json
     case form
@@ -124,7 +124,7 @@ struct BodyTemplate: Sendable, Equatable {
     /// The fields that stand in it.
     var fields: [FieldName] { content.fields }
 
-    /// Those of them that have a value, or a text in its place.
+    /// The fields that have a value, or a text in its place.
     fileprivate func fieldsWithValue(_ values: TemplateValues) -> Set<FieldName> {
         let withDefault = Set(content.templates.flatMap(\.fieldsWithDefault))
         return Set(fields.filter { !values.value($0).isNull || withDefault.contains($0) })

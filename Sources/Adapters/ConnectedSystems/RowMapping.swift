@@ -14,7 +14,7 @@ struct RowMapping: Sendable, Equatable {
     let deleted: DocumentPath?
     /// Media types that answers have besides those of the format, in lower case.
     var mediaTypes: Set<String> = []
-    /// Of fields in CSV.
+    /// The separator of fields in CSV.
     var separator = CSVSeparator.comma
 
     /// Throws ``MirrorRefusal`` for bytes that are no document of the format.
@@ -32,7 +32,7 @@ struct RowMapping: Sendable, Equatable {
         /// Rows of both kinds.
         var count = 0
         var lastRow: WireDictionary?
-        /// Of the keys, in their order.
+        /// A fingerprint of the keys, in their order.
         var fingerprint: UInt64 = 0
     }
 
@@ -122,7 +122,7 @@ struct RowMapping: Sendable, Equatable {
         return row
     }
 
-    /// What a row says at `deleted`.
+    /// The meaning of a row's value at `deleted`.
     enum Deletion: Equatable {
         case present
         case deleted

@@ -21,7 +21,7 @@ struct Template: Sendable, Equatable {
         case field(FieldName, Function)
     }
 
-    /// What is wrong with a template, as a sentence.
+    /// A mistake in a template, as a sentence.
     struct Problem: Error, Equatable {
         let message: String
 
@@ -163,7 +163,7 @@ extension Substring {
 
 /// The values of a record or of an input, as templates write them.
 struct TemplateValues: Sendable {
-    /// What becomes of a value in the text around it.
+    /// The escaping of a value in the text around it.
     enum Escaping: Sendable {
         case none
         /// A segment of a path or a part of one (RFC 3986, section 3.3): all but unreserved characters.

@@ -12,7 +12,7 @@ struct EmployeeSource: Sendable {
     private static let mediaTypes: Set<String> = ["application/json"]
     private static let rowsPerPage = SearchCriteria.maximumRowsPerPage
 
-    /// What the search speaks.
+    /// The protocol of the search.
     enum Exchange: Sendable {
         case json
         case soap(SOAPSearch, SOAPTokens)
@@ -179,7 +179,7 @@ struct EmployeeSource: Sendable {
         return response
     }
 
-    /// How many employees there are said to be; nil: it does not say. `known`: what the pages before said.
+    /// The number of employees that there are said to be; nil: it does not say. `known`: what the pages before said.
     private func total(of answer: WireDictionary, since known: Int64?) throws -> Int64? {
         guard let told = answer[SOAPSearch.totalName], !told.isNull else { return nil }
         guard let total = told.int64Value, total >= 0 else {
@@ -252,7 +252,7 @@ struct EmployeeSource: Sendable {
         Employees.contractFields.map { employee[$0.text]?.stringValue ?? "" }.joined(separator: "\n")
     }
 
-    /// What the key's field takes, in bytes at most.
+    /// Bytes that the key's field takes at most.
     private static let longestKey = 40
 
     /// Two runs of FNV-1a, 128 bits together.

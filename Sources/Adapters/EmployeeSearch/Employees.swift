@@ -31,7 +31,7 @@ enum Employees {
             entity.field(field).map { Member(field, $0.shape, isRequired: true, summary: $0.summary) }
         })
 
-    /// Of a record, which has all of its fields in their declared order, those of the contract.
+    /// The contract's value of a record, which has all of its fields in their declared order.
     static func value(_ record: Record) -> WireValue {
         var members: [WireDictionary.Entry] = []
         members.reserveCapacity(contractFields.count)
@@ -44,7 +44,7 @@ enum Employees {
     private static let name = Shape.string(TextLimits(minimumLength: 1, maximumLength: 100))
 }
 
-/// What is searched for, and which page of it: the contract's `SearchCriteriaBO`.
+/// Criteria of a search, and the page of it: the contract's `SearchCriteriaBO`.
 struct SearchCriteria {
     enum Order: String, CaseIterable {
         case ascending = "ASC"

@@ -2,7 +2,7 @@ import AdapterKit
 import SOAP
 import WireFormats
 
-/// How a SOAP service is asked for employees: its operation, and where in its messages the contract's members stand.
+/// A search of employees by SOAP: its operation, and where in its messages the contract's members stand.
 ///
 /// They are found by their names, at whatever depth the service's types have them; `names` has those that are called
 /// otherwise. Case does not matter.
@@ -37,7 +37,7 @@ struct SOAPSearch: Sendable {
     let operation: SOAPOperation
     let schema: XMLSchemaSet
     let security: Security?
-    /// What the service calls the contract's members.
+    /// The service's names of the contract's members.
     private let names: [String: String]
     /// From the request's element to the one with the criteria, which has these members of the contract.
     private let criteriaPath: [String]
@@ -135,7 +135,7 @@ struct SOAPSearch: Sendable {
         names.prefix(30).joined(separator: ", ") + (names.count > 30 ? ", …" : "")
     }
 
-    /// What a service asks for beyond the contract is found before anything is called.
+    /// Finds what a service asks for beyond the contract before anything is called.
     private func checkRequest() throws {
         do { _ = try operation.request(value(of: Self.everyone(page: 0)), schema) } catch {
             throw ConfigurationProblem(
@@ -253,7 +253,7 @@ extension SOAPSearch {
         path.reduce(value) { value, name in value?[name] }
     }
 
-    /// How many elements of the path are there.
+    /// The number of elements of the path that are there.
     private static func depth(of path: [String], in value: WireValue) -> Int {
         var (value, depth) = (value, 0)
         for name in path {
@@ -328,7 +328,7 @@ private struct MemberFinder {
     struct FoundList {
         let path: [String]
         let requiredDepth: Int
-        /// Of those that were wanted.
+        /// The wanted members that are missing.
         let missing: [String]
         /// The elements of an item.
         let members: [String]

@@ -28,13 +28,13 @@ struct SampleEmployees {
         ])
     }
 
-    /// Of the numbers that are set aside for fiction: 555-0100 to 555-0199 of any area.
+    /// A number that is set aside for fiction: 555-0100 to 555-0199 of any area.
     private static func phoneNumber(_ random: inout SeededRandom) -> String {
         "+1 \(random.number(in: 201..<1_000)) 555 01\(random.number(in: 10..<100))"
     }
 }
 
-/// What sample employees are called, and where they work. Accents, apostrophes and hyphens are there to be searched for.
+/// Names of sample employees, and of where they work. Accents, apostrophes and hyphens are there to be searched for.
 enum SampleNames {
     static let divisions = [
         "Accounting", "Customer Care", "Design", "Engineering", "Facilities", "Human Resources", "Legal", "Logistics",

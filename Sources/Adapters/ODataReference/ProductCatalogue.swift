@@ -6,9 +6,9 @@ import WireFormats
 struct ProductCatalogue: Sendable {
     static let products = "Products"
     private static let categories = "Categories"
-    /// How many others `GetRelatedProducts` gives at most.
+    /// Products that `GetRelatedProducts` gives at most.
     private static let related = 5
-    /// How often a change of a product is tried again when another one came between.
+    /// Times that a change of a product is tried when another one came between.
     private static let attempts = 8
 
     let records: any RecordStore

@@ -202,7 +202,7 @@ enum Sums {
     }
 }
 
-/// How many prices there are, and how high.
+/// The number of prices, and their height.
 struct ProductStatistics {
     let prices: [Double]
 

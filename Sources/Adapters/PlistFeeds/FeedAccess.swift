@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// Who may read which feed: `adapters.feeds.{feed}.access`, for all others `adapters.feeds.access`, without that a
+/// The rights to read each feed: `adapters.feeds.{feed}.access`, for all others `adapters.feeds.access`, without that a
 /// login. Operators write feeds, and no caller.
 struct FeedAccess: Sendable {
     private let named: [FeedName: Access]

@@ -45,7 +45,7 @@ extension WireValue {
     }
 }
 
-/// What a document cannot hold, and where; the path is put together on the way out.
+/// A value that a document cannot hold, and its place; the path is put together on the way out.
 struct FeedContentError: Error {
     private let reason: String
     private var path: [String] = []

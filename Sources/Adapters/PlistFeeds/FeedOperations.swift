@@ -83,7 +83,7 @@ enum FeedOperations {
         ])
 }
 
-/// What operators ask for.
+/// Operators' requests about feeds.
 struct FeedAdministration {
     static let maximumListed = 1_000
 

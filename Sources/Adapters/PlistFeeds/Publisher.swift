@@ -93,7 +93,7 @@ extension PorticoError {
     }
 }
 
-/// What a feed is after a publication or a roll-back, and the changes that make it so; nothing is written here.
+/// A feed after a publication or a roll-back, and the changes that make it so; nothing is written here.
 struct Publication: Equatable {
     let state: FeedState
     /// Empty where the feed shows this content already.

@@ -14,7 +14,7 @@ struct UpstreamFeed: Sendable {
 
     var upstream: UpstreamName { mirror.upstream }
 
-    /// What was last fetched: one record.
+    /// The entity of what was last fetched: one record.
     var entity: Entity {
         Entity(
             mirror.entity, summary: "What was last fetched of the feed.", key: EntityKey(Self.feed, chosenBy: .caller),

@@ -99,7 +99,7 @@ extension String {
     }
 }
 
-/// What stands for a shape in a schema: a type by its name, or a built-in one with limits (XML Schema 1.0, part 2).
+/// The form of a shape in a schema: a type by its name, or a built-in one with limits (XML Schema 1.0, part 2).
 enum SchemaType {
     case named(String)
     case restriction(of: String, facets: [(name: String, value: String)])

@@ -23,9 +23,9 @@ final class UserSource: Sendable {
     private let records: any RecordStore
     private let habits = Mutex(Habits())
 
-    /// What the other system's answers have shown of it.
+    /// Habits of the other system that its answers have shown.
     private struct Habits {
-        /// Of its documents; nil: none.
+        /// The namespace of its documents; nil: none.
         var namespace: String? = UserOperations.namespace
         /// A user's document is at `v2/{id}`, not at `v2/user/{id}`.
         var hasShortPaths = false

@@ -51,7 +51,7 @@ public struct Account: Sendable, Equatable {
     }
 }
 
-/// What an account begins with.
+/// The attributes of an account that is to be made.
 public struct NewAccount: Sendable, Equatable {
     public let name: AccountName
     public let displayName: String

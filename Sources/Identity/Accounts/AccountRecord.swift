@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// How an account lies in the store. `foldedName` is unique; `password` is a PHC string (``PasswordHash``); `attributes`
+/// The stored form of an account. `foldedName` is unique; `password` is a PHC string (``PasswordHash``); `attributes`
 /// is a list of `{name, value}`, so that no column depends on what a company calls its attributes.
 enum AccountRecord {
     static let entity = IdentityCollections.entity(

@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// What a caller of the admin listener may do. Each role may do what the ones before it may.
+/// The rights of a caller of the admin listener. Each role may do what the ones before it may.
 public enum AdminRole: String, Sendable, CaseIterable, Comparable {
     /// Reads.
     case viewer
@@ -15,7 +15,7 @@ public enum AdminRole: String, Sendable, CaseIterable, Comparable {
     }
 }
 
-/// What an admin token is called: small letters, digits and hyphens, as adapters are.
+/// The name of an admin token: small letters, digits and hyphens, as those of adapters are.
 public struct AdminTokenName: ValidatedName {
     public let text: String
     public init(unchecked text: String) { self.text = text }
@@ -55,7 +55,7 @@ struct AdminTokenCredential: Sendable {
     var value: Secret { Secret("\(Self.prefix)_\(name.text)_\(secret.reveal())") }
 }
 
-/// How an admin token lies in the store: the digest of its secret.
+/// The stored form of an admin token: the digest of its secret.
 enum AdminTokenRecord {
     static let entity = IdentityCollections.entity(
         IdentityCollections.adminTokens, summary: "Credentials for the admin listener.",
@@ -85,7 +85,7 @@ enum AdminTokenRecord {
 
 /// The admin tokens. They are few, so a look-up asks the store: a revocation counts from the next call on.
 extension Administration {
-    /// How many there may be.
+    /// Admin tokens that there may be.
     public static let mostAdminTokens = 100
 
     /// By name.

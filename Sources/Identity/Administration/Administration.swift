@@ -199,7 +199,7 @@ extension Administration {
 }
 
 extension Administration {
-    /// How many API keys an account may have.
+    /// API keys that an account may have.
     public static let apiKeysPerAccount = 100
 
     /// The keys of an account, oldest first.

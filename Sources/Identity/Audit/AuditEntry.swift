@@ -135,7 +135,7 @@ public struct AuditEvent: Sendable, Equatable {
     }
 
     public let kind: Kind
-    /// Who did it: an account's id, `system`, `operator`, or empty where it is not known.
+    /// The actor: an account's id, `system`, `operator`, or empty where it is not known.
     public let actor: String
     /// To whom or what.
     public let subject: String

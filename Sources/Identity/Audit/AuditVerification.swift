@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// What reading the whole audit log again found.
+/// The result of reading the whole audit log again.
 public enum AuditVerdict: Sendable, Equatable {
     /// Every entry is as it was written, none is missing.
     case intact(AuditHead)

@@ -97,7 +97,7 @@ struct AuditedWrites: Sendable {
     }
 }
 
-/// How an audit entry lies in the store: its id is its number in 19 digits, so that the order of ids is that of entries.
+/// The stored form of an audit entry: its id is its number in 19 digits, so that the order of ids is that of entries.
 enum AuditEntryRecord {
     static let entity = IdentityCollections.entity(
         IdentityCollections.auditEntries, summary: "Sign-ins, refusals and administration, hash-chained.",
@@ -140,7 +140,7 @@ enum AuditEntryRecord {
 public struct AuditSelection: Sendable, Equatable {
     /// ``AuditEntry/kind``.
     public var kind: String?
-    /// Who did it, or to whom: any of them.
+    /// Actors and subjects; entries of any of them are meant.
     public var people: [String]
     /// Entries that were written since then, and before then.
     public var since: WireDate?
@@ -205,7 +205,7 @@ final class PostponedEvents: Sendable {
     private let clock: any WallClock
     private let kind: AuditEvent.Kind
 
-    /// What is dropped is counted as of `kind`.
+    /// Creates a place for events. Dropped ones are counted as of `kind`.
     init(_ kind: AuditEvent.Kind, writes: AuditedWrites, clock: any WallClock) {
         self.kind = kind
         self.writes = writes

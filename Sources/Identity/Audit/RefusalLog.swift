@@ -7,7 +7,7 @@ import Synchronization
 /// A state machine without effects. The first refusal of a kind is an entry at once; further ones of the same kind are
 /// counted and written together, one entry a minute. Beyond ``perHour`` entries only a total is written, once a minute.
 package struct RefusalLog: Sendable {
-    /// What makes two refusals the same: from where, of which name as it was typed, by which way. Kept in memory only.
+    /// The key by which two refusals are the same: from where, of which name as it was typed, by which way. Kept in memory only.
     struct Source: Hashable {
         let address: ClientAddress
         let name: String
@@ -22,7 +22,7 @@ package struct RefusalLog: Sendable {
 
     /// Between two entries of one source.
     static let window = Duration.seconds(60)
-    /// How many sources are counted separately; refusals of further ones count as beyond ``perHour``.
+    /// Sources that are counted separately; refusals of further ones count as beyond ``perHour``.
     static let sources = 10_000
 
     private(set) var perHour: Int
@@ -38,16 +38,16 @@ package struct RefusalLog: Sendable {
         refilled = now
     }
 
-    /// What has been written of this hour counts against the new number.
+    /// Takes another number for an hour; refusals of this hour that were written count against it.
     mutating func use(perHour other: Int) {
         allowance = max(0, allowance + Double(other - perHour))
         perHour = other
     }
 
-    /// How many refusals wait to be written.
+    /// Refusals that wait to be written.
     var pending: Int { windows.values.reduce(surplus) { $0 + $1.further } }
 
-    /// What is to be written now.
+    /// Counts a refusal, and returns the events that are to be written now.
     mutating func note(_ event: AuditEvent, from source: Source, now: WireDate) -> [AuditEvent] {
         refill(now)
         if var window = windows[source] {
@@ -63,7 +63,7 @@ package struct RefusalLog: Sendable {
         return [event] + writeSurplus(now)
     }
 
-    /// What has been counted for a minute. To be called about once a minute.
+    /// Returns the events that have been counted for a minute. To be called about once a minute.
     mutating func flush(now: WireDate) -> [AuditEvent] {
         refill(now)
         var events: [AuditEvent] = []

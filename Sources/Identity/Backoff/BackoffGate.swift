@@ -56,7 +56,7 @@ package struct BackoffQueue: AdmissionPolicy {
         }
     }
 
-    /// Those who waited for it are looked at again, in the order in which they came.
+    /// Ends an attempt. Attempts that waited for it are looked at again, in the order in which they came.
     package mutating func leave(_ request: Request, as ticket: AdmissionTicket, _ end: End, at now: Instant) {
         running -= 1
         backoff.end(end.attempt, end.outcome, now: end.time)

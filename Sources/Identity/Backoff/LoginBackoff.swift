@@ -33,7 +33,7 @@ public struct LoginBackoff: Sendable {
         case proceed(Attempt)
         /// In whole seconds, at least one.
         case wait(Int)
-        /// Those under way use up what is free: to be asked again when one of them has ended.
+        /// Attempts under way use up what is free: to be asked again when one of them has ended.
         case queue
     }
 
@@ -58,7 +58,7 @@ public struct LoginBackoff: Sendable {
     /// Waits that failed attempts have caused already stay as they are.
     mutating func use(_ limits: Limits) { self.limits = limits }
 
-    /// How many accounts, addresses and pairs there are to remember.
+    /// Accounts, addresses and pairs that are remembered.
     package var remembered: Int { counters.count }
 
     /// `hasWaited`: whether the verdict was ``Verdict/queue`` before.
@@ -166,7 +166,7 @@ extension LoginBackoff {
         }
     }
 
-    /// What was typed may be anything; no account's name is longer.
+    /// The beginning of a typed name, which may be anything; no account's name is longer.
     static func bounded(_ typed: String) -> String {
         AccountName.fold(String(decoding: typed.utf8.prefix(AccountName.maximumLength + 1), as: UTF8.self))
     }
@@ -184,7 +184,7 @@ extension LoginBackoff {
         public var address = Curve(free: 50, first: .seconds(1), cap: .seconds(5 * 60))
         /// After how long without a failure everything is forgotten.
         public var forgottenAfter = Duration.seconds(3600)
-        /// How many accounts, addresses and pairs are remembered in all; beyond, the ones that failed longest ago go.
+        /// Accounts, addresses and pairs that are remembered at most; beyond, the ones that failed longest ago go.
         public var entries = 100_000
 
         public init() {}

@@ -8,16 +8,16 @@ public struct IdentityConfiguration: Sendable, Equatable {
     public var basic = Basic()
     public var passwords = Passwords()
     public var backoff = LoginBackoff.Limits()
-    /// How many verified credentials are kept in memory.
+    /// Verified credentials that are kept in memory.
     public var verifiedCredentials = 20_000
     /// For how long one of them is believed without being read again.
     public var verifiedFor = Duration.seconds(5 * 60)
-    /// How many audited changes may wait for their turn; more are refused with `server.overloaded`.
+    /// Audited changes that may wait for their turn; more are refused with `server.overloaded`.
     public var waitingChanges = 1024
-    /// How many refused sign-ins an hour have an audit entry of their own; of further ones the number is written, once a
+    /// Refused sign-ins an hour that have an audit entry of their own; of further ones the number is written, once a
     /// minute. Callers without an account cause no other entries.
     public var auditedRefusalsPerHour = 600
-    /// How long audit entries are kept; nil: for ever.
+    /// The time for which audit entries are kept; nil: for ever.
     public var auditRetention: Duration?
 
     public init() {}
@@ -34,7 +34,7 @@ public struct IdentityConfiguration: Sendable, Equatable {
     }
 
     public struct Tokens: Sendable, Equatable {
-        /// Who signs: the `iss` of every access token.
+        /// The issuer: the `iss` of every access token.
         public var issuer = "portico"
         /// For whom: the `aud` of every access token.
         public var audience = "portico"
@@ -51,7 +51,7 @@ public struct IdentityConfiguration: Sendable, Equatable {
 
     public struct Basic: Sendable, Equatable {
         public var enabled = false
-        /// How long a verified name and password are believed without hashing again.
+        /// The time for which a verified name and password are believed without hashing again.
         public var rememberedFor = Duration.seconds(5 * 60)
 
         public init() {}
@@ -61,11 +61,11 @@ public struct IdentityConfiguration: Sendable, Equatable {
         public var scrypt = ScryptParameters.recommended
         /// In Unicode scalars (NIST SP 800-63B, section 5.1.1.2).
         public var minimumLength = 8
-        /// How many hashes run at once; nil: on half of the cores, at least one.
+        /// Hashes that run at once; nil: on half of the cores, at least one.
         public var hashingThreads: Int?
-        /// How many may wait for a thread; more are refused with `server.overloaded`.
+        /// Passwords that may wait for a thread; more are refused with `server.overloaded`.
         public var waitingHashes = 128
-        /// How long one may wait for its turn; who would wait longer is refused at once with `server.overloaded`. Shorter
+        /// The longest wait of one for its turn; one that would wait longer is refused at once with `server.overloaded`. Shorter
         /// than a request's deadline.
         public var longestWait = Duration.seconds(5)
 
@@ -123,7 +123,7 @@ public struct ScryptParameters: Sendable, Equatable {
     /// In bytes.
     public static let maximumMemory = 256 << 20
 
-    /// Of what may be stored.
+    /// Rounds, as a logarithm, that a stored hash has at least.
     public static let leastLogRounds = 10
 
     /// 32 MiB, and as hard to attack as 2^17/8/1 by OWASP's table. docs/decisions/0051.

@@ -1,13 +1,13 @@
 import AdapterKit
 
-/// What the parts of identity share.
+/// The clock, the store and the settings that the parts of identity share.
 struct IdentityContext: Sendable {
     private let current: CurrentIdentityConfiguration
     let records: IdentityRecords
     let accounts: AccountDirectory
     let writes: AuditedWrites
     let refusals: RefusalRecorder
-    /// Of credentials that every request carries: a full store does not refuse callers that only read.
+    /// Events of credentials that every request carries: a full store does not refuse callers that only read.
     let verifications: PostponedEvents
     let cache: CredentialCache
     let hasher: PasswordHasher
@@ -32,7 +32,7 @@ struct IdentityContext: Sendable {
         self.log = log
     }
 
-    /// Of now. What belongs together is read once.
+    /// The present configuration. Values that belong together are read once.
     var configuration: IdentityConfiguration { current.value }
 
     /// The longest that an access token may live which was issued since the start.

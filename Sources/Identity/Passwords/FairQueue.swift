@@ -24,7 +24,7 @@ package struct PasswordShare: Sendable, Hashable {
 /// time is over; where the queue is full, the latest request of the largest share is.
 package struct FairQueue: AdmissionPolicy {
     package struct Limits: Sendable {
-        /// How many run at once.
+        /// Passwords that are checked at once.
         package var slots: Int
         package var waiting: Int
         package var longestWait: Duration
@@ -44,18 +44,18 @@ package struct FairQueue: AdmissionPolicy {
     private struct Waiting {
         let ticket: AdmissionTicket
         let share: PasswordShare
-        /// How many had been served when it came.
+        /// Requests that had been served when it came.
         let served: Int
     }
 
-    /// How many services are remembered.
+    /// Services that are remembered.
     static let memory = 128
     /// Seconds that one takes, before the first was measured.
     private static let assumed = 0.1
 
     package private(set) var limits: Limits
     private var waiting: Deque<Waiting> = []
-    /// Those that are refused, and after how many seconds they may try again.
+    /// Refused requests, and the seconds after which they may try again.
     private var refused: Deque<(ticket: AdmissionTicket, seconds: Double)> = []
     private var running: [AdmissionTicket: Instant] = [:]
     private var served = 0

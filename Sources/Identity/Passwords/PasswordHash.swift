@@ -81,7 +81,7 @@ package enum Scrypt {
     }
 }
 
-/// What may be chosen as a password: long enough, not absurdly long, no NUL. No rules about kinds of letters, which make
+/// The rule for a new password: long enough, not absurdly long, no NUL. No rules about kinds of letters, which make
 /// passwords worse (NIST SP 800-63B, section 5.1.1.2). Bytes are taken as they come, without normalisation.
 struct PasswordPolicy: Sendable {
     static let maximumBytes = 1024

@@ -128,7 +128,7 @@ private final class Core: Sendable {
         }
     }
 
-    /// Who waits for a job holds the pool, so none waits.
+    /// Ends the threads. A caller that waits for a job holds the pool, so none waits.
     func stop() {
         jobs.withLock { $0.isStopped = true }
         for _ in 0..<threads { wake.signal() }

@@ -6,7 +6,7 @@ import Crypto
 /// An account is never linked by its name: a local `alice` and a portal's `alice` are two accounts.
 /// docs/decisions/0092.
 struct ExternalAccounts: Sendable {
-    /// How often a link that others change at the same time is read again.
+    /// Times that a link which others change at the same time is read again.
     private static let maximumAttempts = 8
 
     let context: IdentityContext
@@ -106,7 +106,7 @@ struct ExternalIdentity: Sendable, Equatable {
     let provider: ProviderName
     /// The identifier that the system never gives to another account.
     let subject: String
-    /// What it calls the person; for show, and may change.
+    /// The provider's name of the person; for show, and may change.
     let name: String
     let displayName: String?
     let roles: Set<RoleName>
@@ -175,7 +175,7 @@ enum IdentityLinkRecord {
 public struct RoleMapping: Sendable, Equatable {
     /// Roles of every identity of the provider.
     public var defaultRoles: Set<RoleName> = []
-    /// Who is in one of its groups; groups that are not named give nothing.
+    /// The roles of the provider's groups; groups that are not named give nothing.
     public var groups: [String: Set<RoleName>] = [:]
     /// Whether an account without any role is refused.
     public var isRequired = false

@@ -115,7 +115,7 @@ public struct OpenIDConnectSettings: Sendable {
     public var tokenTypes: Set<String> = ["at+jwt", "application/at+jwt"]
     /// By how much its clock and ours may differ.
     public var clockSkew = Duration.seconds(60)
-    /// How long its configuration and keys are believed without being fetched again.
+    /// The time for which its configuration and keys are believed without being fetched again.
     public var refresh = Duration.seconds(3600)
     /// The least time between two fetches because of an unknown key.
     public var refetch = Duration.seconds(60)
@@ -138,7 +138,7 @@ public struct OpenIDConnectSettings: Sendable {
     static let maximumDocument = 256 << 10
     /// Values in one of them, about.
     static let maximumValues = 5000
-    /// How long a browser may stay at the provider's page.
+    /// The longest stay of a browser at the provider's page.
     static let maximumStay = Duration.seconds(600)
 }
 

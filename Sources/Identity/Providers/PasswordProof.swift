@@ -42,7 +42,7 @@ struct PasswordProof: Sendable {
         }
     }
 
-    /// What one provider cannot say for lack of its system, another may: its failure counts where no provider accepts.
+    /// Asks one provider after the other: a failure of one counts where no provider accepts.
     private func ask(_ evidence: SignInEvidence) async throws -> Answer {
         var failure: PorticoError?
         var isRefused = false

@@ -148,7 +148,7 @@ struct PortalCall: Sendable {
         return .deliver
     }
 
-    /// What came with the token decides only whether the cookies still hold.
+    /// Takes the answer that came with the token; it decides only whether the cookies still hold.
     mutating func fetched(_ response: UpstreamResponse) -> Step {
         Self.isSignedOut(response, settings) ? renew() : .send
     }
@@ -218,7 +218,7 @@ struct PortalUpstream: Upstream {
         }
     }
 
-    /// Of an error in renewing the sign-in.
+    /// The kind of an error in renewing the sign-in.
     private static func kind(_ code: ErrorCode) -> UpstreamFailure.Kind {
         switch code {
         case .loginRequired: .signInRequired

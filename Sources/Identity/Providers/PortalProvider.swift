@@ -89,7 +89,7 @@ public struct PortalSettings: Sendable {
     public var passwordField = "j_password"
     /// Further members of the form, as they are.
     public var extraFields: [(name: String, value: String)] = []
-    /// What the portal takes the gateway for; some refuse what they do not know.
+    /// The `User-Agent` of the gateway; some portals refuse one that they do not know.
     public var userAgent = "Portico"
     /// The cookie of a signed-in caller.
     public var cookie = "MYSAPSSO2"
@@ -100,7 +100,7 @@ public struct PortalSettings: Sendable {
     public var roles = RoleMapping()
     /// Sign-ins that are kept for calls; at one more, the one used longest ago goes.
     public var keptSignIns = 10_000
-    /// How many passwords it is asked at once; further ones wait, in fair shares by address and by name.
+    /// Passwords that it is asked at once; further ones wait, in fair shares by address and by name.
     public var signInsAtOnce = 8
 
     public init(name: ProviderName, form: UpstreamAddress) {
@@ -108,7 +108,7 @@ public struct PortalSettings: Sendable {
         self.form = form
     }
 
-    /// How many redirects a sign-in may take.
+    /// Redirects that a sign-in may take.
     static let maximumHops = 10
     static let maximumPassword = 1024
 }

@@ -114,7 +114,7 @@ final class ProviderDocuments: Sendable {
     }
 }
 
-/// What is known of a provider and when that is fetched anew. A state machine; ``ProviderDocuments`` fetches.
+/// The documents of a provider, and when they are fetched anew. A state machine; ``ProviderDocuments`` fetches.
 ///
 /// A key that is not known may have been published a moment ago, so it is a reason to fetch; but any client can send an
 /// unknown key into a token, so it is one only now and then.
@@ -133,7 +133,7 @@ struct ProviderDocumentCache: Sendable {
         case unavailable(PorticoError)
     }
 
-    /// What was fetched is used for so much longer than it is believed while the provider cannot be reached.
+    /// Times longer than it is believed that a document is used while the provider cannot be reached.
     static let idleTimeout = 24
     /// Between two tries of a provider of which nothing is known.
     static let pause = Duration.seconds(5)
@@ -171,7 +171,7 @@ struct ProviderDocumentCache: Sendable {
         failure = nil
     }
 
-    /// What is known still, if it is not too old; otherwise nil, and the failure counts.
+    /// The documents that are known, if they are not too old; otherwise nil, and the failure counts.
     mutating func note(_ failure: PorticoError, now: WireDate) -> Documents? {
         tried = now
         self.failure = failure
@@ -180,7 +180,7 @@ struct ProviderDocumentCache: Sendable {
     }
 }
 
-/// What a provider publishes about itself (OpenID Connect Discovery 1.0, section 3), as far as it is used.
+/// A provider's statements about itself (OpenID Connect Discovery 1.0, section 3), as far as they are used.
 struct ProviderConfiguration: Sendable {
     let authorization: UpstreamAddress
     let token: UpstreamAddress

@@ -148,7 +148,7 @@ indirect enum ClaimValue: Sendable, Equatable, Codable {
         }
     }
 
-    /// What a dotted path leads to: `realm_access.roles`.
+    /// The value at a dotted path: `realm_access.roles`.
     func at(path: String) -> ClaimValue? {
         self[path] ?? path.split(separator: ".").reduce(Optional(self)) { $0?[String($1)] }
     }

@@ -12,7 +12,7 @@ public enum SignInEvidence: Sendable {
     /// From where, and the priority, decide only about whose turn it is.
     case password(
         username: String, Secret, from: ClientAddress = .unknown, priority: PasswordPriority = .normal)
-    /// What a browser brought back from a provider's own sign-in page, with what was kept for that moment.
+    /// The code that a browser brought back from a provider's own sign-in page, with what was kept for that moment.
     case authorizationCode(Secret, verifier: Secret, nonce: Secret)
     /// A token that a provider issued to an app.
     case bearer(Secret)

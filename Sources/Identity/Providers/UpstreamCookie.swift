@@ -189,7 +189,7 @@ package struct CookieJar: Sendable, Equatable {
         cookies.removeFirst(max(0, cookies.count - Self.maximumCookies))
     }
 
-    /// What the cookies of that name say that are alive and say something.
+    /// The values of the cookies of that name that are alive and not empty.
     package func values(of name: String, now: WireDate) -> [Secret] {
         let now = UnixTime(now)
         return cookies.filter { $0.name == name && $0.isLive(now) && $0.hasValue }.map(\.value)
@@ -215,7 +215,7 @@ package enum CookieDate {
         return found.date
     }
 
-    /// What was found so far: the first token that fits counts, as the algorithm says.
+    /// The parts that were found so far: the first token that fits counts, as the algorithm says.
     private struct Parts {
         var time: (hour: Int, minute: Int, second: Int)?
         var day: Int?

@@ -1,8 +1,8 @@
 import AdapterKit
 
-/// What has to be done now and then.
+/// The work that has to be done now and then.
 struct Maintenance: Sendable {
-    /// How many sessions one transaction touches.
+    /// Sessions that one transaction touches.
     static let batch = 200
 
     let context: IdentityContext
@@ -101,9 +101,9 @@ struct PortalSessionCleanup: Sendable {
 /// entry at the log's end says the same. Verification begins at the base and believes it because an entry of the chain
 /// vouches for it: moving the base forges an entry, which is found like every other forgery.
 struct AuditCut: Sendable {
-    /// How many entries one transaction removes.
+    /// Entries that one transaction removes.
     static let batch = 1000
-    /// How many transactions one run makes; the rest waits for the next.
+    /// Transactions that one run makes; the rest waits for the next.
     static let batches = 20
 
     let context: IdentityContext

@@ -50,7 +50,7 @@ extension IdentityContext {
     var tokens: AccessTokens { AccessTokens(settings: configuration.tokens, randomness: randomness) }
 }
 
-/// What an access token says (RFC 9068, section 2.2), with the sign-in it belongs to as `sid` (OpenID Connect).
+/// The claims of an access token (RFC 9068, section 2.2), with the sign-in it belongs to as `sid` (OpenID Connect).
 ///
 /// The host believes only `sub` and `sid` of it and looks the rest up, so that a change of roles counts at once; `roles`
 /// is there for other systems that verify the token.

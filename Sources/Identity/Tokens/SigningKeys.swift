@@ -95,7 +95,7 @@ struct SigningKey: Sendable, Equatable {
     }
 }
 
-/// How a signing key lies in the store. The private key is there in the clear, as the accounts are: who can read the
+/// The stored form of a signing key. The private key is there in the clear, as the accounts are: who can read the
 /// database owns the gateway anyway, and a key beside it would be read with it. docs/decisions/0053.
 enum SigningKeyRecord {
     static let entity = IdentityCollections.entity(

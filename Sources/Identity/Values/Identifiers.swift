@@ -56,7 +56,7 @@ public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     public static let unknown = ClientAddress("")
 }
 
-/// What a person types to sign in, and what records name their owners by.
+/// The name that a person types to sign in, and by which records name their owners.
 ///
 /// 1 to 64 of ASCII letters, digits and `. _ - @ +`, the first a letter or a digit. It is shown as it was given; two
 /// names that differ only in case are one (``folded``). ASCII only, so that no two names look alike, folding depends on

@@ -2,7 +2,7 @@ import AdapterKit
 import Crypto
 import Foundation
 
-/// What is kept of a random secret: its SHA-256 digest. A secret of 256 random bits needs no slow hash, because
+/// The kept part of a random secret: its SHA-256 digest. A secret of 256 random bits needs no slow hash, because
 /// trying them all is infeasible.
 struct SecretDigest: Sendable, Hashable {
     let bytes: [UInt8]

@@ -68,7 +68,7 @@ package struct UnixTime: Sendable, Hashable, Comparable, Codable {
         return isBeyond || isOver ? (duration > .zero ? .max : .min) : sum
     }
 
-    /// Of 2001, in seconds: the epoch of ``WireDate``.
+    /// Seconds of 2001 since 1970: the epoch of ``WireDate``.
     private static let referenceDate: Int64 = 978_307_200
     private static let perSecond: Int64 = 1_000_000_000
 

@@ -5,9 +5,9 @@ public struct APIKey: Sendable, Equatable {
     /// Also the visible part of the credential.
     public let id: APIKeyID
     public let account: AccountID
-    /// What people call it.
+    /// The name that people give it.
     public let title: String
-    /// Those of the account's roles that it has; nil: all of them.
+    /// The account's roles that it has; nil: all of them.
     public let roles: Set<RoleName>?
     public let scope: CredentialScope
     public let created: WireDate
@@ -39,7 +39,7 @@ struct APIKeyCredential: Sendable {
     var value: Secret { Secret("\(Self.prefix)\(id.text)_\(secret.reveal())") }
 }
 
-/// How an API key lies in the store: the digest of its secret, and null where a bound is not drawn.
+/// The stored form of an API key: the digest of its secret, and null where a bound is not drawn.
 enum APIKeyRecord {
     static let maximumTitle = 100
 

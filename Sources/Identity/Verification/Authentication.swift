@@ -23,7 +23,7 @@ public struct Authentication: Sendable, Hashable {
     /// Names the sign-in as far as it reaches: what is kept for it is under this name. Another one once its roles or its
     /// account's password are others.
     public let signIn: String
-    /// Of the account when this was verified.
+    /// The account's version when this was verified.
     let credentialVersion: Int64
 
     package init(
@@ -43,7 +43,7 @@ public struct Authentication: Sendable, Hashable {
     }
 }
 
-/// How far a credential reaches, within what its account may do.
+/// The reach of a credential, within what its account may do.
 public struct CredentialScope: Sendable, Hashable {
     /// Nil: every adapter.
     public let adapters: Set<AdapterName>?
@@ -61,7 +61,7 @@ public struct CredentialScope: Sendable, Hashable {
     }
 }
 
-/// What a verified credential is found by in memory: its HMAC-SHA256 under a random key that never leaves this
+/// The key by which a verified credential is found in memory: its HMAC-SHA256 under a random key that never leaves this
 /// process, so a memory dump gives no digest of a password that could be attacked elsewhere.
 public struct CredentialKey: Sendable, Hashable {
     private let words: (UInt64, UInt64, UInt64, UInt64)

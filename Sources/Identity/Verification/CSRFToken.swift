@@ -33,7 +33,7 @@ enum CSRFToken {
     }
 }
 
-/// What a CSRF token is bound to.
+/// The sign-in that a CSRF token is bound to.
 public enum CSRFTokenBinding: Sendable {
     /// The session that this cookie stands for.
     case session(Secret)

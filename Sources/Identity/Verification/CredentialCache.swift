@@ -74,7 +74,7 @@ final class CredentialCache: Sendable {
     }
 }
 
-/// How often a credential was known in memory since the start, and how many are.
+/// Counts of how often a credential was known in memory since the start, and of how many are.
 public struct CredentialFigures: Sendable, Equatable {
     public let hits: UInt64
     public let misses: UInt64
@@ -182,7 +182,7 @@ extension VerifiedCredentials {
         if keysOfAccount[account]?.isEmpty == true { keysOfAccount[account] = nil }
     }
 
-    /// What has ended goes first; if that is less than a tenth, any tenth goes: it is verified again when it is used.
+    /// Removes what has ended; if that is less than a tenth, any tenth: it is verified again when it is used.
     private mutating func makeRoom(now: WireDate) {
         for (key, entry) in entries where now >= entry.validUntil { remove(key) }
         guard entries.count > capacity * 9 / 10 else { return }
@@ -226,7 +226,7 @@ final class Revocations: Sendable {
         return RevocationWatch(account: authentication.account, number: number, revocations: self)
     }
 
-    /// Those who wait are woken after the lock is gone.
+    /// Forgets credentials. Waiters are woken after the lock is gone.
     func revoke(_ account: AccountID, where matches: (Authentication) -> Bool) {
         let (affected, observers) = state.withLock { state in
             ((state.watchers[account] ?? [:]).values.filter { matches($0.authentication) }, state.observers)
@@ -250,7 +250,7 @@ final class Revocations: Sendable {
         }
     }
 
-    /// How many wait.
+    /// The number of waiters.
     var count: Int { state.withLock { $0.watchers.values.reduce(0) { $0 + $1.count } } }
 }
 

@@ -6,7 +6,7 @@ import ValueTree
 /// The caller that runs it carries the actions out in their order. A crash loses what is not persisted, and nothing else: a
 /// machine made from the persisted state goes on, and whatever it sends twice has one effect.
 public struct Device: Sendable {
-    /// What is persisted, as of the last action.
+    /// The persisted state, as of the last action.
     public internal(set) var state: DeviceState
     let limits: DeviceLimits
     var pull: PullProgress
@@ -76,7 +76,7 @@ public struct Device: Sendable {
         return sync()
     }
 
-    /// What ``PersistedRows`` keep has been stored up to the last entry that was to be persisted.
+    /// Notes that ``PersistedRows`` have stored everything up to the last entry that was to be persisted.
     public mutating func rowsAreStored() {
         state.forgetStoredRows()
     }
@@ -127,7 +127,7 @@ struct PullProgress: Sendable {
     var replica: Replica
     /// The request whose answer is waited for.
     var asked: RequestNumber?
-    /// What was asked last, to be asked again where no answer came.
+    /// The last request, to be sent again where no answer came.
     var request: PullRequest?
     /// Something happened since the pull under way began, or none is.
     var isWanted = false

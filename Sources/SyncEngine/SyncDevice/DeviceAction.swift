@@ -1,6 +1,6 @@
 import SyncMessages
 
-/// What is to be done for a device, in this order. A crash between two of them loses nothing.
+/// An action for a device, to be done in this order. A crash between two of them loses nothing.
 public enum DeviceAction: Sendable, Equatable {
     /// To be made durable before the actions after it are carried out.
     case persist(JournalEntry)
@@ -28,7 +28,7 @@ public struct RequestNumber: Sendable, Hashable {
     }
 }
 
-/// What the app should know.
+/// A report that the app should have.
 public enum DeviceReport: Sendable, Equatable {
     /// The rows are those of another checkpoint. Where the device started over, everything may be different.
     case pulled(startedOver: Bool)
@@ -44,7 +44,7 @@ public enum DeviceReport: Sendable, Equatable {
     case pushRefused(String)
 }
 
-/// What came of a pull that was sent.
+/// The reply to a pull that was sent.
 public enum PullReply: Sendable, Equatable {
     /// A page of the answer.
     case page(PullPage)
@@ -56,7 +56,7 @@ public enum PullReply: Sendable, Equatable {
     case unavailable
 }
 
-/// What came of a push that was sent.
+/// The reply to a push that was sent.
 public enum PushReply: Sendable, Equatable {
     /// The outcomes.
     case answer(PushResponse)
@@ -70,7 +70,7 @@ public enum PushReply: Sendable, Equatable {
     case refused(String)
 }
 
-/// How much a device does at once, and which collections it carries.
+/// Limits of a device's work at once, and the collections that it carries.
 public struct DeviceLimits: Sendable, Equatable {
     /// Nil: every collection that the identity may see.
     public var collections: [String]?

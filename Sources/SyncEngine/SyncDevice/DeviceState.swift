@@ -12,7 +12,7 @@ public struct DeviceState: Sendable, Equatable {
     public private(set) var rows = ReplicaRows()
     /// The last one applied; nil: the next pull starts from nothing.
     public private(set) var checkpoint: String?
-    /// What the server said of its collections with that checkpoint; nil: nothing.
+    /// The server's statement about its collections with that checkpoint; nil: none.
     public private(set) var known: KnownCollections?
 
     /// A replica that has nothing yet.
@@ -77,7 +77,7 @@ public struct DeviceState: Sendable, Equatable {
     }
 }
 
-/// What the server said of the collections that the account may read.
+/// The server's statement about the collections that the account may read.
 public struct KnownCollections: Sendable, Equatable {
     /// Names all of it together, for the server.
     public let description: String

@@ -1,9 +1,9 @@
 import SyncMessages
 import ValueTree
 
-/// What the app wants of one record.
+/// A change of one record that the app wants.
 public struct LocalEdit: Sendable, Equatable {
-    /// What the edit does.
+    /// The change that the edit makes.
     public enum Action: Sendable, Equatable {
         /// Creates the record with these fields.
         case create(WireDictionary)
@@ -15,7 +15,7 @@ public struct LocalEdit: Sendable, Equatable {
 
     /// The record.
     public let key: RecordKey
-    /// What the edit does.
+    /// The change that the edit makes.
     public let action: Action
 
     /// An edit of one record.

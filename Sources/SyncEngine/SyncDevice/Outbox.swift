@@ -19,7 +19,7 @@ public struct Outbox: Sendable, Equatable {
     /// No edits.
     public init() {}
 
-    /// What the edit will be when it is added: its number, and the base that `row`, the replica's record, gives it.
+    /// The edit as it will be when it is added: its number, and the base that `row`, the replica's record, gives it.
     func draft(_ edit: LocalEdit, on row: RecordCopy?) -> PendingEdit {
         let earlier = pending.last { $0.edit.key == edit.key }
         let base = earlier.map(\.base) ?? settled(edit.key, over: row)
@@ -83,7 +83,7 @@ extension Outbox {
         return pending.filter { chosen.contains($0.number) }.compactMap(\.mutation).sorted { $0.sequence < $1.sequence }
     }
 
-    /// What a replica at this position contains needs not be laid over it any more.
+    /// Forgets what a replica at this position contains: it needs not be laid over it any more.
     mutating func forgetAcknowledged(through position: Int64) {
         acknowledged.removeAll { $0.rev <= position }
     }

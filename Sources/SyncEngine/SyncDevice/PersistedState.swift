@@ -15,10 +15,10 @@ public protocol PersistedRows: AnyObject, Sendable {
     func revision(_ key: RecordKey) -> Int64?
     /// In no particular order.
     func records(of collection: String) -> [RecordCopy]
-    /// Of each collection that has records.
+    /// The checksum of each collection that has records.
     func checksums() -> [String: ScopeChecksum]
 
-    /// What is staged of the record: nil: nothing; a nil in it: that it goes.
+    /// The staged state of the record; nil: nothing is staged; a nil in it: it goes.
     func staged(_ key: RecordKey) -> RecordCopy??
     /// The revision of ``staged(_:)``.
     func stagedRevision(_ key: RecordKey) -> Int64??

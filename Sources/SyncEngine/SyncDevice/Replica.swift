@@ -68,7 +68,7 @@ struct Replica: Sendable {
         return .apply(staged, completion, startsOver: startsOver, moves: moves)
     }
 
-    /// What is to be staged now; nil: nothing yet.
+    /// The piece that is to be staged now; nil: nothing yet.
     var piece: StagedPiece? { staged.changes.count >= limits.gatheredRecords ? staged.piece : nil }
 
     mutating func areStaged(by kept: any PersistedRows) {
@@ -121,7 +121,7 @@ public struct ReplicaRows: Sendable {
         return stored + unstored.changes(of: collection).compactMap(\.value)
     }
 
-    /// Those that have records.
+    /// The collections that have records.
     public var collections: Set<String> { Set(checksums.filter { $0.value.count > 0 }.keys) }
 
     /// The checksum of the collection's rows.
@@ -143,17 +143,17 @@ public struct ReplicaRows: Sendable {
 }
 
 extension ReplicaRows: Equatable {
-    /// Of kept rows: that they are the same ones, with the same beside them.
+    /// Whether kept rows are the same ones, with the same beside them.
     public static func == (left: ReplicaRows, right: ReplicaRows) -> Bool {
         left.kept === right.kept && left.rows == right.rows && left.unstored == right.unstored
             && left.checksums.filter { $0.value.count > 0 } == right.checksums.filter { $0.value.count > 0 }
     }
 }
 
-/// What becomes of records, the last word on each. Those that come in the order of their keys, as a snapshot's do, are
+/// New states of records, the last word on each. Records that come in the order of their keys, as a snapshot's do, are
 /// kept in it: no hashes, and nothing to sort when they are written.
 public struct RecordChanges: Sendable {
-    /// What becomes of one record.
+    /// The new state of one record.
     public struct Change: Sendable, Equatable {
         /// The record.
         public let key: RecordKey
@@ -167,7 +167,7 @@ public struct RecordChanges: Sendable {
     /// Nothing yet.
     public init() {}
 
-    /// How many records change.
+    /// The number of records that change.
     public var count: Int { ascending.count + others.count }
     /// Whether no record changes.
     public var isEmpty: Bool { count == 0 }

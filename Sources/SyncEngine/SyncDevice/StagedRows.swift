@@ -1,14 +1,14 @@
 import SyncMessages
 import ValueTree
 
-/// What the pages of a pull change, apart from the rows until the pull is complete and verified.
+/// Changes of a pull's pages, apart from the rows until the pull is complete and verified.
 ///
 /// In memory, as far as that is not where rows are kept (``PersistedRows``): a long pull is staged there piece by piece, and
 /// what is here is what has come since.
 public struct StagedRows: Sendable {
     /// Collections of which only these changes will be left.
     public private(set) var cleared: Set<String> = []
-    /// Those that came since the last piece was staged.
+    /// Changes that came since the last piece was staged.
     public private(set) var changes = RecordChanges()
     private var checksums: [String: ScopeChecksum] = [:]
     private var pieces: StagedPieces?
@@ -16,7 +16,7 @@ public struct StagedRows: Sendable {
     /// Whether there are changes beside ``changes``, which ``PersistedRows/staged(_:)`` tells.
     public var isStaged: Bool { pieces != nil }
 
-    /// What has to be staged so that everything is.
+    /// The piece that has to be staged so that everything is.
     public var piece: StagedPiece {
         StagedPiece(isFirst: !isStaged, cleared: cleared, unstaged: pieces?.unstaged ?? [], changes: changes)
     }
@@ -48,7 +48,7 @@ public struct StagedRows: Sendable {
         changes = RecordChanges()
     }
 
-    /// What will be of the record; nil: it stays as it is.
+    /// The coming state of the record; nil: it stays as it is.
     func change(of key: RecordKey) -> RecordCopy?? {
         if let change = changes[key] { return change }
         if let change = pieces?.change(of: key) { return change }
@@ -61,7 +61,7 @@ public struct StagedRows: Sendable {
         return cleared.contains(key.collection) ? nil : rows.revision(key)
     }
 
-    /// Those that are changed.
+    /// The collections that are changed.
     public var collections: Set<String> { Set(checksums.keys) }
 
     /// All of a collection's, those too that are staged.
@@ -120,7 +120,7 @@ public struct StagedPiece: Sendable, Equatable {
     public let changes: RecordChanges
 }
 
-/// What a pull has staged, as far as it has to be known in memory.
+/// The staged part of a pull, as far as it has to be known in memory.
 struct StagedPieces: Sendable {
     private let kept: any PersistedRows
     /// Collections of which nothing that is staged counts.

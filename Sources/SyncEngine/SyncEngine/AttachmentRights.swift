@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// Who may name an attachment in a record: the caller that uploaded those bytes, and the caller that can read a record that names it.
+/// The right to name an attachment in a record: of the caller that uploaded those bytes, and of the caller that can read a record that names it.
 ///
 /// A digest is no secret and no proof of anything. Without a right a digest is refused in the same words whether or not
 /// the bytes are here, so that it reveals to no caller what others have.
@@ -23,7 +23,7 @@ public struct AttachmentRights: Sendable {
         return try await store.withReadSnapshot { try catalogue.refers(to: digest, for: caller, at: $0) }
     }
 
-    /// Those of the digests that the caller may not name.
+    /// The digests that the caller may not name.
     public func denied(
         among digests: Set<AttachmentDigest>, for caller: SyncCaller
     ) async throws -> Set<AttachmentDigest> {

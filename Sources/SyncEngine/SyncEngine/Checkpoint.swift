@@ -2,7 +2,7 @@ import AdapterKit
 import RecordStorage
 import SyncMessages
 
-/// How far a device is: what a token says to us and no other caller.
+/// The place that a device has reached: the content of a token, which is for the gateway alone.
 ///
 /// It carries each scope's count and checksum, so that keeping them costs a pull no more than the changes it sends.
 struct Checkpoint: Sendable, Equatable {
@@ -25,7 +25,7 @@ struct ScopeProgress: Sendable, Equatable {
     var checksum: ScopeChecksum
     var walk: Walk
 
-    /// How far the rows themselves have been sent, in the order of their keys.
+    /// The place up to which the rows themselves have been sent, in the order of their keys.
     enum Walk: Sendable, Equatable {
         case before
         /// Everything up to and with this key.

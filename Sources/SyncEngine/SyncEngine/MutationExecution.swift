@@ -124,7 +124,7 @@ extension MutationExecution {
         }
     }
 
-    /// What the caller may not read tells nothing of itself.
+    /// The sent fields with those restored that the caller may not read: they tell nothing of themselves.
     private func restored(_ fields: WireDictionary, from current: Record) -> WireDictionary {
         guard let restored = plan.restored, mayRead else { return fields }
         return restored(fields, current.fields)
@@ -139,7 +139,7 @@ extension MutationExecution {
         return policy == .adapterDecides ? try decided(.delete, current, target) : try conflict(current)
     }
 
-    /// What the adapter decided of the record as it is. Throws ``UndecidedConflict`` where it has not been asked about that.
+    /// The adapter's decision about the record as it is. Throws ``UndecidedConflict`` where it has not been asked about that.
     private func decided(
         _ change: RecordConflict.Change, _ current: Record, _ target: MutationTarget
     ) throws -> MutationOutcome {
@@ -278,7 +278,7 @@ extension MutationExecution {
         return try transaction.record(id, in: collection.id, visible: scope.visible) != nil
     }
 
-    /// Of what names the mutation. Values are left out: a repetition in another wire format may spell them differently.
+    /// A digest of what names the mutation. Values are left out: a repetition in another wire format may spell them differently.
     private func digest(of id: String) -> String {
         var mixer = StableHash()
         for part in [sent.operation.rawValue, sent.collection, id] { mixer.add(part) }
@@ -286,7 +286,7 @@ extension MutationExecution {
         return String(mixer.value, radix: 16)
     }
 
-    /// Those of a mutation that is sent again: the record may have got another id meanwhile, and the device heard of it.
+    /// The digests of a mutation that is sent again: the record may have got another id meanwhile, and the device heard of it.
     private func digests() throws -> [String] {
         guard let collection = catalogue[sent.collection], let id = RecordID(sent.id),
             collection.declaration.isWrittenElsewhere(collection.entity.name)
@@ -295,7 +295,7 @@ extension MutationExecution {
         return ([sent.id] + former).map { digest(of: $0) }
     }
 
-    /// What the device wrote, for the caller that wants to look at it.
+    /// Keeps what the device wrote, for the caller that wants to look at it.
     func keepLosing(_ reason: LosingCopy.Reason) throws {
         let content = mutation.wireValue.dictionaryValue ?? [:]
         try keep(content, reason)
@@ -345,7 +345,7 @@ struct FieldMerge {
 }
 
 extension Entity {
-    /// What a device sends for it is ignored, so it takes part in no conflict.
+    /// Whether the server fills the field. A device's value of it is ignored, so it takes part in no conflict.
     fileprivate func isFilledByServer(_ name: String) -> Bool {
         switch fields.first(where: { $0.name.text == name })?.source {
         case .creator, .createdAt, .modifiedAt, .createdPosition, .rules: true

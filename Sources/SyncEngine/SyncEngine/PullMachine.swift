@@ -91,7 +91,7 @@ extension PullMachine {
         return found
     }
 
-    /// What the request names, otherwise what the checkpoint has and, where it was not narrowed, all that the caller may
+    /// The scopes that the request names, otherwise those of the checkpoint and, where it was not narrowed, all that the caller may
     /// read. A scope whose access is gone stays, empty: the device learns that it lost its rows.
     private func wanted(
         _ request: PullRequest, _ known: Checkpoint, for caller: SyncCaller
@@ -110,7 +110,7 @@ extension PullMachine {
     }
 }
 
-/// How much one page costs at most.
+/// The cost of one page, at most.
 public struct PullLimits: Sendable, Equatable {
     /// `sync.limits.page`: operations in a page of which the device says nothing.
     public var page = 1_000

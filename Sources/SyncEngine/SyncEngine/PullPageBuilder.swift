@@ -16,7 +16,7 @@ struct PullPageBuilder {
     var bytes: Int
     var operations: [RecordOperation] = []
     var reset: [String] = []
-    /// Of the descriptions that the device has; nil: it wants none.
+    /// A digest of the descriptions that the device has; nil: it wants none.
     var describe: String?
 
     init(
@@ -74,7 +74,7 @@ struct PullPageBuilder {
             checkpoint: token, position: checkpoint.position.number, scopes: summaries, description: description)
     }
 
-    /// Of all scopes' descriptions together.
+    /// A digest of all scopes' descriptions together.
     private var description: String {
         var digest = StableHash()
         for state in checkpoint.scopes {
@@ -155,7 +155,7 @@ extension PullPageBuilder {
         }
     }
 
-    /// How many of the entries concern rows that fit into the page, at least one; and rows that were read for it, no more
+    /// The number of entries that concern rows which fit into the page, at least one; and rows that were read for it, no more
     /// of them than a page holds.
     private func fitting(_ entries: [LogEntry]) throws -> (count: Int, records: [Row: Record?]) {
         var records: [Row: Record?] = [:]

@@ -95,14 +95,14 @@ public struct PushPlan: Sendable {
     public internal(set) var mutations: [Mutation]
     /// Attachments that the mutations name and the caller may not name (``AttachmentRights``).
     public var deniedAttachments: Set<AttachmentDigest> = []
-    /// What rules in other processes have answered; nil: they are not asked.
+    /// Answers of rules in other processes; nil: they are not asked.
     public var answers: RuleAnswers?
     /// The fields that a device sends for a record, from its fields as they are: of a device whose format carries less of a
     /// value than the record has. Nil: as they were sent.
     public var restored: (@Sendable (_ sent: WireDictionary, _ known: WireDictionary) -> WireDictionary)?
     /// Whether the base revisions are of the store's present history.
     let knowsHistory: Bool
-    /// What adapters decided, by sequence numbers.
+    /// Adapters' decisions, by sequence numbers.
     var decisions: [Int64: ConflictOutcome] = [:]
 }
 
@@ -118,7 +118,7 @@ public struct PushPlan: Sendable {
 /// What was made stays made, and is reported again whenever the push is repeated. Where one mutation cannot be made now, it
 /// and all behind it are answered `retry`: a later sequence number would overtake it for good.
 public struct PushExecution: Sendable {
-    /// How often an adapter is asked about one mutation, whose record changes again each time meanwhile.
+    /// Times that an adapter is asked about one mutation, whose record changes again each time meanwhile.
     public static let maximumDecisionsPerMutation = 4
 
     private let plan: PushPlan
@@ -211,11 +211,11 @@ public struct PendingConflict: Sendable, Equatable {
     public let sequence: Int64
     /// The adapter that decides.
     public let adapter: AdapterName
-    /// What the adapter is asked.
+    /// The conflict that the adapter is asked about.
     public let conflict: RecordConflict
 }
 
-/// What an adapter answered, and about which state of the record.
+/// An adapter's answer, and the state of the record that it is about.
 struct ConflictOutcome: Sendable {
     let revision: Revision
     let result: Result<ConflictResolution, PorticoError>
@@ -234,11 +234,11 @@ struct InterruptedPush: Error {
     let cause: PorticoError
 }
 
-/// How far one transaction of a push has come.
+/// The progress of one transaction of a push.
 public struct PushProgress: Sendable {
-    /// Of its first mutations.
+    /// The outcomes of its first mutations.
     public let outcomes: [MutationOutcome]
-    /// What keeps the next one from being made; nil: all were.
+    /// The conflict that keeps the next one from being made; nil: all were.
     public let pendingConflict: PendingConflict?
 }
 

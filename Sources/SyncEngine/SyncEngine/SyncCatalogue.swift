@@ -9,7 +9,7 @@ public struct SyncCatalogue: Sendable {
     private let byName: [String: SyncCollection]
     private let byID: [CollectionID: SyncCollection]
 
-    /// What each adapter declares, with what the configuration says of its rights
+    /// Creates the catalogue of what adapters declare, with the rights that the configuration gives
     /// (``AdapterDeclaration/granting(_:entities:)``). Entities without a resource path stay out.
     public init(_ declarations: [AdapterDeclaration]) {
         let found = declarations.flatMap { declaration in
@@ -61,14 +61,14 @@ public struct SyncCollection: Sendable {
         return (effect == .writes ? writers : readers).decision(for: caller.principal)
     }
 
-    /// Who may read any of it.
+    /// The callers that may read any of it.
     public var readers: Access { declaration.readers(of: entity) }
 
-    /// Who may write any of it.
+    /// The callers that may write any of it.
     public var writers: Access { declaration.writers(of: entity) }
 }
 
-/// Who syncs, and how far the credential reaches within what the account may do.
+/// A caller that syncs, and how far the credential reaches within what the account may do.
 public struct SyncCaller: Sendable {
     /// Whose account it is.
     public let principal: Principal

@@ -32,17 +32,17 @@ public struct SyncExplanation: Sendable, Equatable {
     public let id: String
     /// The result.
     public let verdict: Verdict
-    /// Of the record; nil where there is none.
+    /// The record's revision; nil where there is none.
     public let revision: Revision?
     /// The row rule's conditions; none where the record is not there.
     public let clauses: [Clause]
-    /// Who may write any of the collection.
+    /// The callers that may write any of the collection.
     public let writers: Access
     /// Whether the caller may change the record, or create it where it is not there: as far as that depends on what is there.
     public let mayWrite: Bool
     /// Newest first.
     public let history: [LogEntry]
-    /// What was written and did not become the record, newest first.
+    /// Values that were written and did not become the record, newest first.
     public let keptCopies: [KeptCopy]
 }
 

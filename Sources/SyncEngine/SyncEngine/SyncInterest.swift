@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// What has changed since a position, as far as it tells whom it may concern: each row's values before and after.
+/// Changes since a position, as far as they tell whom they may concern: each row's values before and after.
 public struct RowChanges: Sendable {
     struct Change: Sendable {
         let collection: CollectionID

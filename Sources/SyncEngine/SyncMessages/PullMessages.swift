@@ -51,7 +51,7 @@ public struct PullRequest: SyncMessage {
 
 /// A part of an answer to a pull, and what comes after it.
 public struct PullPage: SyncMessage {
-    /// What follows the page.
+    /// The state after the page.
     public enum Ending: Sendable, Equatable {
         /// To be sent as `checkpoint` for the following page.
         case next(String)
@@ -75,7 +75,7 @@ public struct PullPage: SyncMessage {
         }
     }
 
-    /// What ends the pull; nil: more pages follow.
+    /// The end of the pull; nil: more pages follow.
     public var completion: PullCompletion? {
         if case .complete(let completion) = ending { completion } else { nil }
     }
@@ -117,7 +117,7 @@ public struct PullPage: SyncMessage {
 
 /// One record, as the device is to have it from now on.
 public struct RecordOperation: SyncMessage {
-    /// What becomes of the record.
+    /// The change of the record.
     public enum Kind: Sendable, Equatable {
         /// The record with these fields; every other field is gone.
         case put(RecordFields)
@@ -131,7 +131,7 @@ public struct RecordOperation: SyncMessage {
     public var id: String
     /// The record's revision: the operation id of its last change.
     public var rev: Int64
-    /// What becomes of the record.
+    /// The change of the record.
     public var kind: Kind
 
     public init(collection: String, id: String, rev: Int64, kind: Kind) {
@@ -203,7 +203,7 @@ public struct PullCompletion: SyncMessage {
     }
 }
 
-/// What one scope holds at a checkpoint.
+/// The content of one scope at a checkpoint.
 public struct ScopeSummary: SyncMessage {
     /// The scope's name: the collection's.
     public var scope: String
@@ -213,7 +213,7 @@ public struct ScopeSummary: SyncMessage {
     public var checksum: String
     /// When another system had the scope's records, where they mirror one; nil: their truth is here.
     public var asOf: WireDate?
-    /// What the collection's records look like; nil where it was not asked for or is known.
+    /// A description of the collection's records; nil where it was not asked for or is known.
     public var description: CollectionDescription?
 
     public init(
@@ -245,7 +245,7 @@ public struct ScopeSummary: SyncMessage {
     }
 }
 
-/// What a device has to know of a collection to make records of it without a network.
+/// A description of a collection from which a device makes records of it without a network.
 public struct CollectionDescription: SyncMessage {
     /// The field that holds the record's id.
     public var key: String

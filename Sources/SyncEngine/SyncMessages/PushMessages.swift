@@ -32,7 +32,7 @@ public struct PushRequest: SyncMessage {
 
 /// One change of one record.
 public struct Mutation: SyncMessage {
-    /// What the change does.
+    /// A kind of change.
     public enum Operation: String, Sendable {
         /// Creates the record.
         case create
@@ -44,7 +44,7 @@ public struct Mutation: SyncMessage {
 
     /// Grows with every mutation of the client; a repeated one names the same mutation.
     public var sequence: Int64
-    /// What the change does.
+    /// The kind of the change.
     public var operation: Operation
     /// The collection's name.
     public var collection: String
@@ -88,7 +88,7 @@ public struct Mutation: SyncMessage {
     }
 }
 
-/// What became of the mutations.
+/// The outcomes of a push's mutations.
 public struct PushResponse: SyncMessage {
     /// One for each mutation.
     public var outcomes: [MutationOutcome]
@@ -117,7 +117,7 @@ public struct PushResponse: SyncMessage {
     }
 }
 
-/// What became of one mutation.
+/// The outcome of one mutation.
 public struct MutationOutcome: SyncMessage {
     /// Whether the change was made.
     public enum Verdict: String, Sendable {

@@ -1,10 +1,10 @@
 import ValueTree
 
-/// What a message lacks, or holds in another shape. Safe to show: it names members, never values.
+/// A member that a message lacks, or holds in another shape. Safe to show: it names members, never values.
 public struct MessageError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The member, such as `mutations.sequence`.
     public let member: String
-    /// What the member should have been, in words.
+    /// The expected value of the member, in words.
     public let expected: String
 
     /// Reports that `member` is not `expected`.
