@@ -176,7 +176,7 @@ struct BatchEndpoint: Endpoint {
     }
 }
 
-/// What became of one call of a batch.
+/// The response to one call of a batch.
 struct BatchCallResponse: Sendable {
     let id: String
     let status: Int
@@ -223,7 +223,7 @@ struct BatchCallResponse: Sendable {
     }
 }
 
-/// How many bytes the bodies of one batch may still take, shared by its calls.
+/// Bytes that the bodies of one batch may still take, shared by its calls.
 final class BatchBudget: Sendable {
     let limit: Int
     private let left: Mutex<Int>

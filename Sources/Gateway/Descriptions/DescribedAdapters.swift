@@ -1,7 +1,7 @@
 import AdapterKit
 import ValueTree
 
-/// What OpenAPI has no words for: the adapters with their entities, and who may read and write those, for people. The description
+/// The adapters with their entities, and who may read and write those, for people: OpenAPI has no words for them. The description
 /// has it as `x-portico-adapters`; the explorer shows it.
 struct DescribedAdapters {
     let adapters: [ServedAdapter]
@@ -38,7 +38,7 @@ struct DescribedAdapters {
         return .dictionary(value)
     }
 
-    /// Who gives the field its value, where that is not the caller at any time.
+    /// The origin of the field's value, where that is not the caller at any time.
     private static func words(_ field: Field, _ entity: Entity) -> String? {
         if field.name == entity.key.field {
             switch entity.key.chooser {
@@ -59,7 +59,7 @@ struct DescribedAdapters {
     }
 }
 
-/// Who may read and write an entity's records, in words for people.
+/// The rights to read and write an entity's records, in words for people.
 enum AccessWords {
     static func sentence(_ effect: Effect, _ entity: Entity, _ served: ServedAdapter) -> String {
         let declaration = served.declaration

@@ -1,7 +1,7 @@
 import AdapterKit
 import HTTPTypes
 
-/// What may go wrong with a route, as a description has it. The failures that every operation of its kind may have are ranges
+/// Failures of a route, as a description has them. The failures that every operation of its kind may have are ranges
 /// of statuses, `4XX` and `5XX` (OpenAPI 3.1, section 4.8.16), each with the list of them; the others stand singly.
 struct DescribedFailures {
     enum Form {
@@ -37,7 +37,7 @@ struct DescribedFailures {
         ]
     }
 
-    /// What names of answers in this form begin with.
+    /// The beginning of names of answers in this form.
     var prefix: String {
         switch form {
         case .presentation(.standard): ""

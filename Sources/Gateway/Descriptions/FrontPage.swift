@@ -144,7 +144,7 @@ struct FrontPageEndpoint: Endpoint {
     }
 }
 
-/// What is served, for programs. The same for every caller.
+/// The services, for programs. The same for every caller.
 private struct FrontPageValue {
     let version: String
     let adapters: [ServedAdapter]

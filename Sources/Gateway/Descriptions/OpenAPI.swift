@@ -210,10 +210,10 @@ extension OpenAPI {
     }
 }
 
-/// Who may call a route, as OpenAPI says it: a list of alternatives, the empty one for anonymous callers, and beside
+/// The credentials that a route needs, as OpenAPI says it: a list of alternatives, the empty one for anonymous callers, and beside
 /// each scheme the roles that are needed (OpenAPI 3.1, section 4.8.30).
 struct SecurityRequirements: Sendable {
-    /// What each of them asks for holds.
+    /// Accesses, all of which hold.
     let accesses: [Access]
     /// Whether it is the operation that decides, which it may only in favour of an anonymous caller or not.
     let isDecidedByOperation: Bool
@@ -224,7 +224,7 @@ struct SecurityRequirements: Sendable {
         "session": ["type": "apiKey", "in": "cookie", "name": "portico_session"],
     ]
 
-    /// Of most operations, so that the document says it once (OpenAPI 3.1, section 4.8.1): any sign-in.
+    /// The requirements of most operations, so that the document says them once (OpenAPI 3.1, section 4.8.1): any sign-in.
     static let usual = SecurityRequirements(accesses: [.login], isDecidedByOperation: false).value
 
     var value: WireValue {

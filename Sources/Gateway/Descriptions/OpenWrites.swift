@@ -1,10 +1,10 @@
 import AdapterKit
 
-/// What of an adapter every caller with a login may write, whatever the rows say of callers.
+/// Entities and operations of an adapter that every caller with a login may write, whatever the rows say of callers.
 public struct OpenWrites: Sendable, Equatable {
     /// Entities, operations and mounts, by their names.
     public let names: [String]
-    /// Those of them for which not even a login is needed.
+    /// The ones for which not even a login is needed.
     public let isPublic: [String]
 
     public var isEmpty: Bool { names.isEmpty }
@@ -33,7 +33,7 @@ extension AdapterDeclaration {
         entities.filter { $0.exposure == .resource && !readers(of: $0).includes(writers(of: $0)) }.map(\.name.text)
     }
 
-    /// What every caller with a login may write of it.
+    /// Entities and operations that every caller with a login may write.
     public var openWrites: OpenWrites {
         let written = entities.filter {
             $0.exposure == .resource && $0.rows.write != .nobody && !$0.rows.write.bindsRowsToCallers

@@ -31,7 +31,7 @@ struct OperationIdentifiers {
             < (right.path.parts.count, right.path.described, right.method.rawValue)
     }
 
-    /// How many parts all paths begin with.
+    /// The number of parts that all paths begin with.
     private static func sharedParts(_ paths: [PathTemplate]) -> Int {
         guard let first = paths.first?.parts else { return 0 }
         return first.indices.first { index in

@@ -17,12 +17,12 @@ public struct PageFile: Sendable {
     public let bytes: [UInt8]
     /// Below which path a service worker may work that begins in this file (Service Workers, section 3.2); nil: its own.
     public let workerScope: String?
-    /// How the front page lists it; nil: it does not.
+    /// Its entry on the front page; nil: it has none.
     public let entry: Entry?
 
     /// A page that people find on the front page, where it is an adapter's while that is served.
     public struct Entry: Sendable {
-        /// Who needs the page.
+        /// The readers of the page.
         public enum Audience: Sendable {
             /// People who work with the records.
             case users
@@ -57,7 +57,7 @@ public struct PageFile: Sendable {
         self.entry = entry
     }
 
-    /// What all pages share: the icon that every page names, the path that browsers ask for where a page names none, the
+    /// Files of all pages: the icon that every page names, the path that browsers ask for where a page names none, the
     /// style and the elements.
     static let base = [
         icon(at: "/favicon.svg"), icon(at: "/favicon.ico"),

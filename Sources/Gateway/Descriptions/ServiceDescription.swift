@@ -1,7 +1,7 @@
 import AdapterKit
 import ValueTree
 
-/// What a description says of the gateway as a whole: its address, and texts for its parts.
+/// A description of the gateway as a whole: its address, and texts for its parts.
 struct ServiceDescription: Sendable {
     let version: String
     /// `http.publicURL`; empty: where the description was asked for.
@@ -38,7 +38,7 @@ struct ServiceDescription: Sendable {
         ]
     }
 
-    /// Those that the routes name, in their order. Adapters of one title share a tag.
+    /// Tags that the routes name, in their order. Adapters of one title share a tag.
     func tags(of routes: [Route]) -> WireValue {
         var summaries: [String: [String]] = [:]
         for adapter in adapters { summaries[adapter.title, default: []].append(adapter.summary) }

@@ -4,7 +4,7 @@ import WireFormats
 enum ApparentFormat: Equatable {
     case json, xml, binaryPropertyList, form
 
-    /// How far a form's first name is looked for.
+    /// Bytes of a form's first name that are looked through.
     private static let longestName = 256
 
     /// Nil: it begins like none of them.

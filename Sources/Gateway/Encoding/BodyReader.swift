@@ -26,7 +26,7 @@ struct BodyReader: Sendable {
     struct Body: Sendable {
         let value: WireValue
         let coercion: Coercion
-        /// Of a format that carries fewer digits of instants than records have; nil for any other.
+        /// The dates of a format that carries fewer digits of instants than records have; nil for any other.
         var dates: CoarseDates?
     }
 
@@ -126,7 +126,7 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// What a 415 offers (RFC 9110, section 12.5.1).
+    /// The types that a 415 offers (RFC 9110, section 12.5.1).
     var acceptedTypes: String { formats.mediaTypes.map(\.essence).joined(separator: ", ") }
 }
 
@@ -205,7 +205,7 @@ struct FormReader: Sendable {
         return items
     }
 
-    /// Of one field, its name included.
+    /// Checks the length of one field, its name included.
     func checkLength(_ bytes: Int) throws(PorticoError) {
         guard bytes <= longestField else {
             throw PorticoError(.requestLimitExceeded, "A field of a form has at most \(longestField) bytes.")

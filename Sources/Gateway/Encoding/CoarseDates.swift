@@ -31,7 +31,7 @@ struct CoarseDates: Sendable {
         }
     }
 
-    /// What a reader of the format gets.
+    /// The date that a reader of the format gets.
     private func carried(_ date: WireDate) -> WireDate? {
         guard let bytes = try? format.write(.date(date), options: WritingOptions.answer(nulls: .error)) else {
             return nil

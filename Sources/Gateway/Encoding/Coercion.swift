@@ -79,7 +79,7 @@ struct Coercion: Sendable {
         }
     }
 
-    /// What XML without types holds instead of a list: nothing, the items in a dictionary of the only name `item`, as the
+    /// The items that XML without types holds instead of a list: nothing, the items in a dictionary of the only name `item`, as the
     /// typed form writes them, or the only item itself.
     private static func items(of value: WireValue, _ item: Shape) -> [WireValue] {
         if value == .string("") { return [] }

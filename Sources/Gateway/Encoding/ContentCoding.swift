@@ -30,7 +30,7 @@ enum ContentCoding: String, Sendable {
             self.deflate = deflate
         }
 
-        /// What can be expanded to everything added so far; nil ends it.
+        /// Adds a piece; what it returns can be expanded to everything added so far. Nil ends it.
         func add(_ piece: [UInt8]?) throws -> [UInt8] { try deflate.add(piece ?? [], isLast: piece == nil) }
     }
 

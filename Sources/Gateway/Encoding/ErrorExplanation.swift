@@ -1,7 +1,7 @@
 import AdapterKit
 import HTTPTypes
 
-/// What an error code means, and what the one who gets it and the one who operates the gateway can do. Every code of
+/// The meaning of an error code, and the advice for the one who gets it and the one who operates the gateway. Every code of
 /// ``ErrorCode`` has one: the compiler asks for it. `portico explain` and docs/errors.md show them.
 public struct ErrorExplanation: Sendable {
     public let code: ErrorCode
@@ -9,9 +9,9 @@ public struct ErrorExplanation: Sendable {
     public let status: Int
     /// One or two sentences.
     public let meaning: String
-    /// What the caller can do: an app or its author.
+    /// Advice for the caller: an app or its author.
     public let caller: String
-    /// What the operator can do.
+    /// Advice for the operator.
     public let operation: String
 
     public init(_ code: ErrorCode) {
@@ -20,7 +20,7 @@ public struct ErrorExplanation: Sendable {
         (meaning, caller, operation) = code.explanation
     }
 
-    /// Of all codes, in the registry's order.
+    /// Explanations of all codes, in the registry's order.
     public static var all: [ErrorExplanation] { ErrorCode.allCases.map { ErrorExplanation($0) } }
 
     /// The codes most like a text that is none.

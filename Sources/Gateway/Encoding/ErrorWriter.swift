@@ -47,7 +47,7 @@ struct ErrorWriter: Sendable {
         return presentation == .standard ? ["error": .dictionary(members)] : .dictionary(members)
     }
 
-    /// What the caller accepts, by `Accept` where `?format=` is the mistake; where that is nothing, the route's own
+    /// The variant that the caller accepts, by `Accept` where `?format=` is the mistake; where that is nothing, the route's own
     /// format, rather than an error without a body.
     private func variant(for request: GatewayRequest, presentation: Presentation) -> ResponseVariant {
         if let variant = try? answers.choice(for: request, presentation: presentation) { return variant }
@@ -94,7 +94,7 @@ extension ErrorCode {
 }
 
 extension ErrorCode {
-    /// What a code means, for the access log. An error's own message may repeat what the caller sent, a secret among it.
+    /// The meaning of the code, for the access log. An error's own message may repeat what the caller sent, a secret among it.
     var reason: String {
         switch self {
         case .requestMalformed: "the request cannot be read"

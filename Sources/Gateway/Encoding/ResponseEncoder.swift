@@ -217,7 +217,7 @@ extension WritingOptions {
     }
 }
 
-/// How one answer is written: a format, and a content coding where the caller takes one.
+/// The form of one answer: a format, and a content coding where the caller takes one.
 struct ResponseVariant: Sendable {
     let format: any WireFormat
     let mediaType: String
@@ -232,7 +232,7 @@ struct ResponseVariant: Sendable {
     }
 }
 
-/// What was agreed upon lately: callers say few different things, and agreeing anew costs more than finding it.
+/// Variants agreed upon lately: callers say few different things, and agreeing anew costs more than finding it.
 ///
 /// Failures are not kept. When it is full it begins anew.
 final class NegotiatedVariants: Sendable {

@@ -42,7 +42,7 @@ final class FeedBroadcaster: Sendable {
         }
     }
 
-    /// What a stream has to send next, by one snapshot of the store: a reader may see commits that ``Store/position``
+    /// The next part for a stream, by one snapshot of the store: a reader may see commits that ``Store/position``
     /// does not name yet.
     enum CatchUp {
         /// A stretch of the log, and the account's groups at that moment.
@@ -189,7 +189,7 @@ extension FeedBroadcaster {
     }
 }
 
-/// How much of the signals each event loop has not written yet. Signals are lost where there is too much: an event loop that falls
+/// Signals that each event loop has not written yet. Signals are lost where there are too many: an event loop that falls
 /// behind would keep all its connections waiting. A state machine.
 struct SignalBacklog {
     /// Signals of one event loop, counted once for each stream.
@@ -226,7 +226,7 @@ struct FeedSubscriptions<Sink> {
     private struct Stream {
         let name: String
         let sink: Sink
-        /// What happened up to here it has found out for itself.
+        /// The position up to which it has found out for itself what happened.
         let since: Revision
         var groups: Set<RecordID>
     }
@@ -234,7 +234,7 @@ struct FeedSubscriptions<Sink> {
     private var streams: [UInt64: Stream] = [:]
     private var byName: [String: Set<UInt64>] = [:]
     private var byGroup: [RecordID: [UInt64: Sink]] = [:]
-    /// How far the log was read; nil while no stream is open.
+    /// The position up to which the log was read; nil while no stream is open.
     private(set) var position: Revision?
 
     /// False where the log has been read further than the stream knows: it has to look again.

@@ -142,11 +142,11 @@ struct FeedChanges: Sendable {
     struct Membership: Sendable {
         let joined: [String]
         let left: [String]
-        /// What the members that left receive.
+        /// The event for members that left.
         let departureEvent: ByteBuffer
     }
 
-    /// What a member of these groups of this name receives; nil: nothing.
+    /// The event for a member of these groups of this name; nil: none.
     func event(for name: String, in groups: Set<RecordID>) -> ByteBuffer? {
         if groups.contains(group) { return event }
         guard let membership, membership.left.contains(name) else { return nil }

@@ -52,7 +52,7 @@ public struct FeedServices: Sendable {
         for feed in feeds { feed.broadcaster.use(settings) }
     }
 
-    /// What tells streams of each adapter's feeds what happens, until it is cancelled. To be called once for each of them.
+    /// Tasks that send streams of each adapter's feeds what happens, until they are cancelled. To be called once for each of them.
     public var tasks: [AdapterName: @Sendable () async -> Void] {
         Dictionary(grouping: feeds, by: \.adapter.declaration.name).mapValues { feeds in
             {
@@ -100,7 +100,7 @@ private struct FeedSignals: LiveSignals {
     }
 }
 
-/// How live feeds are served, each value by its name in the configuration reference.
+/// Settings of live feeds, each value by its name in the configuration reference.
 public struct FeedSettings: Sendable, Equatable {
     /// `live.limits.page`: log entries looked at for one piece.
     public var page = 500

@@ -203,7 +203,7 @@ final class FeedSink: Sendable {
         }
     }
 
-    /// What is no part of the log: lost where the peer is behind.
+    /// Delivers an event that is no part of the log: lost where the peer is behind.
     func deliver(signal event: ByteBuffer) {
         write { _ in [event] }
     }

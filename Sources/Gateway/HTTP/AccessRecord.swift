@@ -1,7 +1,7 @@
 import AdapterKit
 import Telemetry
 
-/// What the access log says about one request, known once its response is ready to be written; of a body that is sent
+/// A request's line in the access log, known once its response is ready to be written; of a body that is sent
 /// while it is made, once it has ended.
 public struct AccessRecord: Sendable {
     public let id: String
@@ -9,7 +9,7 @@ public struct AccessRecord: Sendable {
     /// As it came, without the query: people put secrets there.
     public let path: Substring
     public let status: Int
-    /// Of the response's body; of one that broke off, what was sent of it.
+    /// Bytes of the response's body; of one that broke off, those that were sent.
     public internal(set) var bytes: Int
     /// Which endpoint answered, such as `users.list`; `-` where none did.
     public let endpoint: String
@@ -50,7 +50,7 @@ enum LoggedPath {
         return end.map { String(target[..<$0]) } ?? target
     }
 
-    /// What an end begins with.
+    /// Whether an end begins with the byte.
     private static func isSuspect(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "?") || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "%")
     }

@@ -3,7 +3,7 @@ import MirrorEngine
 import Telemetry
 import Tracing
 
-/// What a task has of the request that it works for, for a task of another owner that goes on with the work.
+/// A request that a task works for, captured for a task of another owner that goes on with the work.
 struct CapturedRequest: Sendable {
     private let call = CallContext.current
     private let timeline = RequestTimeline.current

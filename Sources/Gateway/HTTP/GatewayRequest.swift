@@ -15,7 +15,7 @@ final class GatewayRequest: Sendable {
     let headers: HTTPFields
     /// The IP address of the client; behind a trusted proxy, the one that the proxy names.
     let peer: String
-    /// Of the address that the sender used: `http` or `https`.
+    /// The scheme of the address that the sender used: `http` or `https`.
     let scheme: String
     /// The client's certificate (DER), verified; nil: it showed none.
     let certificate: [UInt8]?
@@ -31,7 +31,7 @@ final class GatewayRequest: Sendable {
     let countedAs: String?
     /// Where it is in its trace; nil: traces are not recorded.
     let place: RequestPlace?
-    /// What its steps take, once it is dispatched; empty: nothing is measured.
+    /// The time of its steps, once it is dispatched; empty: nothing is measured.
     let timeline = AtomicLazyReference<RequestTimeline>()
     /// Set once its caller is known, where its body has to be waited for or it changes something.
     let confirmation = AtomicLazyReference<RequestConfirmation>()

@@ -9,7 +9,7 @@ struct GatewayResponse: Sendable {
     var headers: HTTPFields
     /// The body as a socket takes it. A kept answer is written many times, and every writing shares these bytes.
     var buffer: ByteBuffer
-    /// What follows where the body has no end yet; the buffer is empty then.
+    /// A body that has no end yet; the buffer is empty then.
     var stream: (any ResponseStream)?
     /// The connection cannot be used any further: the rest of a refused body is not read.
     var closesConnection = false
@@ -49,14 +49,14 @@ struct GatewayResponse: Sendable {
     }
 }
 
-/// What came of an operator's verb, as the audit log has it.
+/// The result of an operator's verb, as the audit log has it.
 enum AdministrationResult: String, Sendable {
     case done
     /// It was carried out, and nothing is another than before.
     case nothingChanged = "nothing changed"
     case failed
 
-    /// Of errors that a verb ends with once what its path names was found.
+    /// Codes of errors that a verb ends with once what its path names was found.
     static let codesOfKnownThings: Set<ErrorCode> = [
         .upstreamFailed, .upstreamTimeout, .upstreamOutcomeUnknown, .recordConflict, .adapterUnavailable,
     ]

@@ -1,13 +1,13 @@
 import AdapterKit
 import HTTPTypes
 
-/// How many header fields a head may have, and how many bytes they may take.
+/// The number of header fields that a head may have, and of bytes that they may take.
 struct HeaderLimits: Sendable {
     let fields: Int
-    /// Of names and values together, with four for the separators of each field.
+    /// Bytes of names and values together, with four for the separators of each field.
     let bytes: Int
 
-    /// What adapters may answer. Far below the 65,535 fields at which `HTTPFields` traps.
+    /// Limits of adapters' answers. Far below the 65,535 fields at which `HTTPFields` traps.
     static let response = HeaderLimits(fields: 1_000, bytes: 1 << 20)
 }
 
@@ -50,7 +50,7 @@ extension PorticoError {
 }
 
 extension HTTPFields {
-    /// What `self[name]` says, without a new text where the field stands once, as nearly all do.
+    /// The value of `self[name]`, without a new text where the field stands once, as nearly all do.
     func text(_ name: HTTPField.Name) -> String? {
         var found: String?
         for field in self where field.name == name {
@@ -60,7 +60,7 @@ extension HTTPFields {
         return found
     }
 
-    /// What `self[name] = value` does. That builds an index by names first, which costs more than looking through the few
+    /// Does `self[name] = value`. That builds an index by names first, which costs more than looking through the few
     /// fields that a response has.
     mutating func put(_ name: HTTPField.Name, _ value: String) {
         if contains(where: { $0.name == name }) {

@@ -9,7 +9,7 @@ public struct KnownHosts: Sendable {
     /// Which other names are answered.
     public enum Others: Sendable {
         case none
-        /// Those that no stranger can have: addresses, names without a dot and names below `localhost`.
+        /// Hosts that no stranger can have: addresses, names without a dot and names below `localhost`.
         case unregistrable
     }
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import Telemetry
 import Tracing
 
-/// How requests are followed: in traces, and by the time that their steps take.
+/// The following of requests: in traces, and by the time that their steps take.
 struct RequestTracing: Sendable {
     /// Nil: spans are not recorded.
     let tracer: SpanTracer?
@@ -25,7 +25,7 @@ struct RequestTracing: Sendable {
         return RequestTimeline(tracer: isSampled ? tracer : nil)
     }
 
-    /// What tasks of the request have as the current span; nil where it is not sampled.
+    /// The context that tasks of the request have as the current span; nil where it is not sampled.
     func context(of place: RequestPlace?) -> ServiceContext? {
         guard let place, place.own.isSampled else { return nil }
         var context = ServiceContext.topLevel

@@ -28,7 +28,7 @@ public final class Readiness: Sendable {
 
     var storeProblem: String? { store() }
 
-    /// Those that do not run.
+    /// The adapters that do not run.
     var failedAdapters: [AdapterName] {
         adapters.withLock { $0 }.filter { !$0.isServing }.map(\.declaration.name)
     }

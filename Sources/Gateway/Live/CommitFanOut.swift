@@ -30,7 +30,7 @@ final class CommitFanOut: Sendable {
     }
 }
 
-/// What is to be delivered, by the event loop on which it is written: each loop is entered once.
+/// Deliveries by the event loop on which they are written: each loop is entered once.
 struct DeliveriesByLoop<Delivery> {
     private var groups: [ObjectIdentifier: (loop: any EventLoop, deliveries: [Delivery])] = [:]
 

@@ -33,7 +33,7 @@ final class LiveBroadcaster: Sendable {
         fanOut = CommitFanOut(of: store)
     }
 
-    /// How many streams are open.
+    /// The number of open streams.
     var count: Int { subscriptions.withLock { $0.count } }
 
     /// Operations of the log that no stream was notified of yet.
@@ -146,10 +146,10 @@ struct LiveTicket: Sendable {
 }
 
 extension LiveBroadcaster {
-    /// How many streams of an event loop are written to in one go; other work gets its turn in between.
+    /// Streams of an event loop that are written to in one go; other work gets its turn in between.
     private static let portion = 128
 
-    /// Those who wait for nothing but their place in a round, by event loop; the others are woken.
+    /// Delivers to those that wait for nothing but their place in a round, by event loop; the others are woken.
     func deliver(_ waiters: [LiveWaiter]) async {
         var byLoop = DeliveriesByLoop<LiveWaiter>()
         for waiter in waiters {
@@ -284,7 +284,7 @@ struct LiveQuery: Sendable, Hashable {
     }
 }
 
-/// What does not change while a stream goes on.
+/// The part of a stream that does not change while it goes on.
 final class LiveSubject: Sendable {
     /// As it was made.
     let request: PullRequest

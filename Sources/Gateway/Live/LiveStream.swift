@@ -116,13 +116,13 @@ final class LiveStream: ResponseStream {
 }
 
 extension LiveStream {
-    /// What it knows of, while it waits.
+    /// The position that it knows of, while it waits.
     var seen: Revision { state.withLock { $0.seen } }
 
     /// Where to call ``deliver(_:)``; nil before the response has begun.
     var eventLoop: (any EventLoop)? { state.withLock { $0.channel?.eventLoop } }
 
-    /// What it asks while it waits; nil where it has sent nothing yet.
+    /// The query that it asks while it waits; nil where it has sent nothing yet.
     var query: LiveQuery? {
         state.withLock { $0.checkpoint }.map { LiveQuery(checkpoint: $0, subject: subject) }
     }

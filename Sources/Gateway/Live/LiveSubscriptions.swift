@@ -12,7 +12,7 @@ struct LiveSubscriptions<Waiter> {
         case stopping
     }
 
-    /// What does not change: in one registration, so that looking at a stream copies nothing.
+    /// The part of a stream that does not change: in one registration, so that looking at a stream copies nothing.
     private final class Registration: Sendable {
         let principal: String
         let adapters: Set<AdapterName>
@@ -121,7 +121,7 @@ struct LiveSubscriptions<Waiter> {
         return woken
     }
 
-    /// Those whose silence has lasted long enough.
+    /// The waiters whose silence has lasted long enough.
     mutating func due(at now: ContinuousClock.Instant) -> [Waiter] { take { $0.due <= now } }
 
     /// Cuts the streams whose credentials have ended by then; those of them that wait.
@@ -167,7 +167,7 @@ struct LiveSubscriptions<Waiter> {
     }
 }
 
-/// How many live streams there may be.
+/// Limits of live streams.
 struct LiveLimits: Sendable, Equatable {
     let streams: Int
     let perPrincipal: Int

@@ -3,7 +3,7 @@ import RecordStorage
 import SyncMessages
 import Synchronization
 
-/// What a device has shown of itself since the gateway started, for operators to look at; nothing goes by it.
+/// The sight of a device since the gateway started, for operators to look at; nothing goes by it.
 struct DeviceSight: Sendable {
     /// When it last asked or sent something.
     var time: WireDate
@@ -74,7 +74,7 @@ struct DeviceTable {
 
 /// ``DeviceTable`` across threads. Lives as long as the host runs, and forgets everything with it.
 public final class SeenDevices: Sendable {
-    /// Of those that have pushed.
+    /// Devices that have pushed, at most, whose outcomes are counted.
     private static let mostCounted = 10_000
 
     private let table: Mutex<DeviceTable>
@@ -99,7 +99,7 @@ public final class SeenDevices: Sendable {
         see(request.clientID, of: principal) { $0.reach(complete) }
     }
 
-    /// What was seen. More than one account may have named the same device.
+    /// All sights. More than one account may have named the same device.
     var all: [DeviceTable.Key: DeviceSight] {
         var all: [DeviceTable.Key: DeviceSight] = [:]
         for (account, devices) in table.withLock({ $0.accounts }) {

@@ -2,7 +2,7 @@ import AdapterKit
 import Synchronization
 import Telemetry
 
-/// What one adapter counts and measures of itself, within bounds: what it says is not taken as it comes, since it may be a
+/// Metrics that one adapter reports of itself, within bounds: what it says is not taken as it comes, since it may be a
 /// program of others. Safe to use from any task.
 final class AdapterMetricValues: Sendable {
     /// Names of counters and of gauges together.
@@ -17,7 +17,7 @@ final class AdapterMetricValues: Sendable {
 
     private let state = Mutex(State())
 
-    /// What a generation of the adapter is given. Each reason for which a change is refused is logged once.
+    /// The metrics that a generation of the adapter is given. Each reason for which a change is refused is logged once.
     func metrics(_ log: Log, of generation: ObjectIdentifier) -> AdapterMetrics {
         AdapterMetrics { change in
             guard let refusal = self.take(change, of: generation) else { return }
@@ -76,7 +76,7 @@ final class AdapterMetricValues: Sendable {
         }
     }
 
-    /// What one generation has measured last goes with it; what it has counted stays.
+    /// Forgets the last measurements of one generation; its counts stay.
     func forgetGauges(of generation: ObjectIdentifier) {
         state.withLock { state in state.gauges = state.gauges.filter { $0.value.generation != generation } }
     }

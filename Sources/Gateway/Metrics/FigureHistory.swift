@@ -11,10 +11,10 @@ struct FigureSeries: Sendable {
     /// Operators' own requests, which are not counted.
     private static let own = ["admin.", "console."]
 
-    /// What one adapter answered within an interval; `gateway`: the gateway itself.
+    /// Answers of one adapter within an interval; `gateway`: the gateway itself.
     struct Requests: Sendable, Equatable {
         var requests = 0.0
-        /// Those that were answered with a status of 500 and more.
+        /// Answers with a status of 500 and more.
         var errors = 0.0
         /// Seconds; nil: nothing was timed.
         var median: Double?
@@ -153,7 +153,7 @@ public final class FigureHistory: Sendable {
         } while (try? await Task.sleep(for: FigureSeries.interval)) != nil
     }
 
-    /// Those after number `after`.
+    /// The points after number `after`.
     func points(after: Int64) -> [FigureSeries.Point] {
         series.withLock { $0.points.filter { $0.number > after } }
     }

@@ -49,10 +49,10 @@ final class RequestInstruments: Sendable {
     }
 }
 
-/// What is counted of requests, whichever endpoint they reach.
+/// Counts of requests, whichever endpoint they reach.
 final class RequestMetrics: Sendable {
     let factory: any MetricsFactory
-    /// Of requests that reach no endpoint. One series for all unknown paths and methods.
+    /// Counts of requests that reach no endpoint. One series for all unknown paths and methods.
     private let unrouted: RequestInstruments
     private let refusals: [ErrorCode: Counter]
 
@@ -108,13 +108,13 @@ extension GatewayResponse {
 }
 
 extension Duration {
-    /// Of spans that a process lives through.
+    /// Nanoseconds of a span that a process lives through.
     var nanoseconds: Int64 {
         components.seconds &* 1_000_000_000 &+ components.attoseconds / 1_000_000_000
     }
 }
 
-/// What is counted of sync.
+/// Counts of sync.
 struct SyncInstruments: Sendable {
     private let pulls: [String: Counter]
     private let operations: Counter
@@ -150,7 +150,7 @@ struct SyncInstruments: Sendable {
     func noteFailedPush() { failed.increment() }
 }
 
-/// What is counted of sign-ins.
+/// Counts of sign-ins.
 struct SignInInstruments: Sendable {
     enum Method: String {
         case password, provider

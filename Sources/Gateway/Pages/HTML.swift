@@ -80,7 +80,7 @@ struct HTML: Sendable, ExpressibleByStringLiteral {
 
     static func group(_ parts: [HTML]) -> HTML { HTML(markup: parts.map(\.text).joined()) }
 
-    /// What may be wider than a phone. It scrolls by keyboard too, which needs the focus and a name.
+    /// Content that may be wider than a phone. It scrolls by keyboard too, which needs the focus and a name.
     static func scrolling(_ content: HTML, label: String = "Table") -> HTML {
         element(
             "div",
@@ -90,7 +90,7 @@ struct HTML: Sendable, ExpressibleByStringLiteral {
 
     static let mediaType = "text/html; charset=utf-8"
 
-    /// What a page has beside its content.
+    /// The parts of a page beside its content.
     struct Frame: Sendable {
         /// Tables take the width that there is; text does not.
         var isWide = false

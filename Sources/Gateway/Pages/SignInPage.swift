@@ -13,7 +13,7 @@ struct SignInPage: Sendable {
     let token: Secret
     let next: LocalPath
     var username = ""
-    /// What went wrong with the attempt before.
+    /// The problem of the attempt before.
     var problem: String?
     /// Where one may sign in instead.
     var providers: [ProviderName] = []
@@ -72,7 +72,7 @@ struct SignInPage: Sendable {
     }
 }
 
-/// What the sign-in page shows to a caller that is signed in.
+/// The sign-in page of a caller that is signed in.
 struct SignedInPage: Sendable {
     let name: String
     let next: LocalPath

@@ -3,9 +3,9 @@ import ValueTree
 
 /// Values as markup: records as tables, everything else by its structure. Every text in it is escaped.
 enum ValueMarkup {
-    /// Of one list; the rest is counted.
+    /// Rows of one list; the rest is counted.
     static let maximumRows = 500
-    /// Of one table; further members are left to the wire formats.
+    /// Columns of one table; further members are left to the wire formats.
     static let maximumColumns = 40
     /// Characters of one text.
     static let maximumText = 4_000

@@ -26,7 +26,7 @@ struct ValuePage: Sendable {
 struct ErrorPage: Sendable {
     let error: PorticoError
     let requestID: String
-    /// What was asked for, to come back to after signing in.
+    /// The path that was asked for, to come back to after signing in.
     let path: LocalPath?
 
     var html: HTML {

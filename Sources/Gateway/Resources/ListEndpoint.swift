@@ -65,7 +65,7 @@ struct ListQuery: Sendable {
     var query: Query
     /// The members that are answered; nil: all.
     let select: [FieldName]?
-    /// What the caller says of it.
+    /// The caller's own limit.
     private let limitGiven: Int?
 
     /// Throws `request.invalid` with the parameter as target; unknown parameters are refused, so that a misspelt one is

@@ -3,7 +3,7 @@ import HTTPTypes
 import RecordStorage
 import ValueTree
 
-/// What the five endpoints of an entity's resource share.
+/// The common parts of the five endpoints of an entity's resource.
 struct EntityResource: Sendable {
     let served: ServedAdapter
     let entity: Entity
@@ -142,12 +142,12 @@ extension Entity {
             members: fields.map { Member($0.name, $0.shape, isNullable: $0.isNullable) })
     }
 
-    /// What replaces a record, whose id the path has.
+    /// The shape of a replacement; the path has the record's id.
     var replacementShape: ObjectShape {
         ObjectShape("\(name.text)Fields", isOpen: true, members: fields.map { field(in: $0, needsKey: false) })
     }
 
-    /// What a record is made of: as ``replacementShape``, with the id where the caller has to choose it.
+    /// The shape of a new record: as ``replacementShape``, with the id where the caller has to choose it.
     var creationShape: ObjectShape {
         guard key.chooser == .caller else { return replacementShape }
         return ObjectShape("\(name.text)Creation", isOpen: true, members: fields.map { field(in: $0, needsKey: true) })

@@ -38,7 +38,7 @@ struct RecordListPage: Sendable {
             ].compactMap(\.self))
     }
 
-    /// How many there are, and the filter that is in force, with the way to be without it.
+    /// The number of records, and the filter that is in force, with the way to be without it.
     private var counts: HTML {
         let shown = page.records.count
         let total = page.total ?? shown
@@ -223,7 +223,7 @@ private struct RecordTools {
     }
 }
 
-/// What the form of ``RecordListPage`` sends, as the parameters of a list: `field`, `comparison` and `value` become a part of
+/// The form of ``RecordListPage``, as the parameters of a list: `field`, `comparison` and `value` become a part of
 /// `filter`, and what was left empty is left out.
 struct RecordFilterForm: Sendable {
     enum Comparison: String, CaseIterable {

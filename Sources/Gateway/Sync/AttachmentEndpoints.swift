@@ -100,7 +100,7 @@ struct AttachmentWriteEndpoint: Endpoint {
         return try answer(progress, total: range.total, to: request.request)
     }
 
-    /// How many of its uploads are looked up when an owner's share is used up.
+    /// Uploads that are looked up when an owner's share is used up.
     private static let lookedUp = 64
 
     /// Whether records name some of the caller's uploads that counted against its share until now.
@@ -113,7 +113,7 @@ struct AttachmentWriteEndpoint: Endpoint {
         return !named.isEmpty
     }
 
-    /// What the caller has uploaded, or may read anyhow. Bytes of others are not there for it, and are sent once more.
+    /// The bytes that the caller has uploaded, or may read anyhow. Bytes of others are not there for it, and are sent once more.
     private func progress(
         of digest: AttachmentDigest, from owner: String, _ caller: SyncCaller
     ) async throws -> AttachmentProgress {
@@ -146,7 +146,7 @@ extension AuthenticatedRequest {
 }
 
 extension HTTPFields {
-    /// What an answer with bytes that a caller stored says about them.
+    /// Describes bytes that a caller stored.
     init(stored content: StoredContent) {
         self.init(
             content.headers.fields.compactMap { field in

@@ -145,7 +145,7 @@ struct LongPoll: Sendable {
 }
 
 extension GatewayRequest {
-    /// How long an answer may be held back: a little less than the request's deadline.
+    /// The time for which an answer may be held back: a little less than the request's deadline.
     fileprivate var idleTimeout: Duration { max(.zero, deadline - .now - .seconds(2)) }
 }
 

@@ -79,7 +79,7 @@ extension Caller {
     }
 }
 
-/// How devices sync, each value by its name in the configuration reference.
+/// Settings of sync, each value by its name in the configuration reference.
 public struct SyncSettings: Sendable, Equatable {
     public var pages = PullLimits()
     /// `sync.limits.mutations`: of one push.

@@ -163,7 +163,7 @@ extension PorticoError {
     }
 }
 
-/// What a message's reader throws, as callers see it.
+/// Reads a message, and throws its reader's error as callers see it.
 func readMessage<Message>(_ read: () throws(MessageError) -> Message) throws(PorticoError) -> Message {
     do throws(MessageError) { return try read() } catch { throw PorticoError(error) }
 }
