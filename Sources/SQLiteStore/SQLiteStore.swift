@@ -94,7 +94,7 @@ public final class SQLiteStore: BackupStore {
     }
 }
 
-/// What a store holds, and how large it is.
+/// The content of a store, and its size.
 public struct StoreInspection: Sendable {
     /// Epoch, positions, the rows of each table, and the file's bytes.
     public let contents: BackupSummary
@@ -138,7 +138,7 @@ extension SQLiteStore {
             })
     }
 
-    /// What ``install(_:)`` would do, without doing it. `retired`: collections that are declared no longer.
+    /// The effect of ``install(_:)``, without doing it. `retired`: collections that are declared no longer.
     public func schemaChange(
         to collections: [CollectionDeclaration], retiring retired: [CollectionID] = []
     ) async throws -> SchemaChange {
@@ -275,7 +275,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What the store did and how it is. Asks the file system for two sizes.
+    /// Counts and state of the store. Asks the file system for two sizes.
     public var figures: StoreFigures {
         counters.figures(
             queued: writer.queued, longPool: readers.longPool, streamPool: streams.counts, path: file.path)
@@ -341,7 +341,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// How SQLite would find the page: its `EXPLAIN QUERY PLAN`, a line for each step.
+    /// SQLite's way to the page: its `EXPLAIN QUERY PLAN`, a line for each step.
     package func plan(of query: Query, in collection: CollectionID) async throws -> [String] {
         let catalogue = try openCatalogue()
         let layout = try catalogue.layout(collection)
@@ -372,32 +372,32 @@ extension SQLiteStore {
     }
 }
 
-/// What a store is opened with.
+/// Settings with which a store is opened.
 public struct SQLiteStoreSettings: Sendable {
     /// The database file; its directory must be there. Three files lie beside it while it is open: `-wal`, `-shm` and
     /// `.lock`.
     public let path: String
-    /// How many connections read. A read holds one for its duration, on its caller's thread.
+    /// Connections that read. A read holds one for its duration, on its caller's thread.
     public let readers: Int
-    /// How many reads that turn out to take long may go on at once, with a connection and a thread each; at least two,
+    /// Reads that turn out to take long and may go on at once, with a connection and a thread each; at least two,
     /// so that one caller never has all of them.
     public let longReads: Int
-    /// How long one of them goes on while another caller waits who has none; then it throws `server.overloaded`.
+    /// The time for which one of them goes on while another caller waits who has none; then it throws `server.overloaded`.
     public let longReadTurn: Duration
-    /// How many reads may go on at once while a caller takes what they find, with a connection and a thread each.
+    /// Reads that may go on at once while a caller takes what they find, with a connection and a thread each.
     public let streams: Int
     /// The file's largest size, in pages of 4 KiB; nil: what the disk holds. Beyond it writes throw `store.full`.
     public let maximumPages: Int?
     public let integrity: IntegrityCheck
     /// The marker that names the store that was here; nil: beside the database file.
     public var markerPath: String?
-    /// What else the data directory holds that a store was used with, such as attachments: beside it no empty store is
+    /// The other content of the data directory that shows that a store was used with it, such as attachments: beside it no empty store is
     /// made without ``acceptsFiles``. Nil: nothing.
     public var companions: String?
     /// Whether the files are opened although they are not the store that was here: an empty one, another one, or one
     /// without its log file. It gets a new epoch, so that devices start over.
     public var acceptsFiles = false
-    /// What the test for lost writes turns off, to show that it finds them.
+    /// A switch of the test for lost writes, to show that it finds them.
     package var survivesPowerFailure = true
     /// Instructions of SQLite's virtual machine, some milliseconds of them, after which a read is broken off and begun
     /// again where it holds up no caller.

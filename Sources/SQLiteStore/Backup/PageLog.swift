@@ -21,7 +21,7 @@ import Synchronization
 /// It ends, and the store makes its checkpoints again as before, with ``end()``, where a piece cannot be written, where the
 /// pieces in the folder become too many, and where the log began anew unread, as after a failure of the disk.
 public final class PageLog: Sendable {
-    /// How far it has come.
+    /// The place up to which the log has come.
     public struct Position: Sendable, Equatable {
         /// The number of the last piece; 0: none yet.
         public let number: Int64

@@ -14,7 +14,7 @@ public struct PageLogSegment: Sendable, Equatable {
     public let number: Int64
     /// The digest of the piece before.
     public let previous: String
-    /// Of these bytes, for the piece after it.
+    /// The digest of these bytes, for the piece after it.
     public let digest: String
     let pageSize: Int
     /// 0: the commit goes on in the next piece.
@@ -25,7 +25,7 @@ public struct PageLogSegment: Sendable, Equatable {
     /// Whether its last commit is whole.
     public var endsCommit: Bool { databasePages > 0 }
 
-    /// What the first piece of a stream has for the digest of the piece before.
+    /// The digest before the first piece of a stream.
     public static let noDigest = String(repeating: "0", count: 64)
 
     static let magic = Array("PTCPLOG1".utf8)

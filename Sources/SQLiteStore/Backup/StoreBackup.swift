@@ -50,7 +50,7 @@ struct StoreBackup {
         return found
     }
 
-    /// What the store was when it was copied: both are read within one transaction.
+    /// Copies the store, and returns its state when it was copied: both are read within one transaction.
     static func copyFile(from source: DatabaseQueue, to path: String) throws -> BackupSummary {
         _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         let target = try DatabaseQueue(path: path)

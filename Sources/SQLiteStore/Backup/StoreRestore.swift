@@ -17,7 +17,7 @@ public struct StoreRestore: Sendable {
     }
 
     private var prepared: String { path + ".restored" }
-    /// What was there before.
+    /// The place of what was there before.
     public var replaced: String { path + ".replaced" }
 
     /// Throws ``PorticoError`` where the backup is damaged; nothing is left of it then, and what an earlier restore has prepared

@@ -36,7 +36,7 @@ struct WriteAheadLogReader {
         let checksum: WriteAheadLogChecksum
     }
 
-    /// How far the log was read that the header begins.
+    /// The place up to which the log was read that the header begins.
     private struct Progress {
         let header: Header
         var frames = 0

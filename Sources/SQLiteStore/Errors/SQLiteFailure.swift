@@ -2,7 +2,7 @@ import AdapterKit
 import GRDB
 import GRDBSQLite
 
-/// What SQLite says when it does not do something.
+/// SQLite's statement when it does not do something.
 struct SQLiteFailure: Error {
     /// The extended result code; its low byte is the primary one.
     let code: Int32
@@ -69,7 +69,7 @@ extension PorticoError {
     }
 }
 
-/// What SQLite says in a caller's words; what a caller's own code threw as it is.
+/// SQLite's statement in a caller's words; an error of a caller's own code as it is.
 func translated(_ error: any Error) -> any Error {
     error is SQLiteFailure || error is DatabaseError ? PorticoError.wrapping(error) : error
 }

@@ -3,14 +3,14 @@ import Foundation
 import Synchronization
 import Telemetry
 
-/// What a store did since it was opened, and how it is at the moment.
+/// Counts of a store since it was opened, and its state at the moment.
 public struct StoreFigures: Sendable {
     /// Group commits.
     public var commits: UInt64
     /// Transactions that a commit made durable, and those that threw.
     public var committed: UInt64
     public var refused: UInt64
-    /// Of a group commit, in seconds.
+    /// Seconds of group commits.
     public var commitDurations: MetricDistribution
     /// Transactions of a group commit.
     public var groupSizes: MetricDistribution

@@ -53,10 +53,10 @@ struct StoreMarker {
 struct StoreFilesState {
     let path: String
     let marker: StoreMarker.Content?
-    /// What else the data directory holds that a store was used with; nil: nothing.
+    /// The other content of the data directory that shows that a store was used with it; nil: none.
     let companions: String?
 
-    /// What keeps these files from being opened without a confirmation; nil: nothing.
+    /// The reason why these files are not opened without a confirmation; nil: none.
     func doubt() -> PorticoError? {
         let log = path + "-wal"
         if isEmpty(path) {

@@ -61,11 +61,11 @@ extension SQLArguments {
     func instant(_ position: Int) -> WireDate? { withBytes(position) { InstantKey.instant($0) } }
 }
 
-/// What a calendar function reads: a day, a time of day, or both; years 0 to 9999.
+/// The input of a calendar function: a day, a time of day, or both; years 0 to 9999.
 struct CalendarDateTime {
     private(set) var year: Int?, month: Int?, day: Int?
     private(set) var hour: Int?, minute: Int?, second: Int?
-    /// Of a second: decimal digits after the point.
+    /// The fraction of a second: decimal digits after the point.
     private(set) var fraction = ""
     private let source: Substring
 

@@ -115,7 +115,7 @@ extension ExactDecimal {
         ).rounded(toDigits: digits).withinLimits
     }
 
-    /// Of the division towards zero, with the dividend's sign.
+    /// The remainder of the division towards zero, with the dividend's sign.
     static func remainder(_ left: ExactDecimal, _ right: ExactDecimal) -> ExactDecimal? {
         guard !right.digits.isEmpty else { return nil }
         let exponent = min(left.exponent, right.exponent)

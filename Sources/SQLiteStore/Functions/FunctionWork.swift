@@ -2,12 +2,12 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// What the functions of one connection have done since a read began, and whether the read may go on.
+/// The work of one connection's functions since a read began, and whether the read may go on.
 ///
 /// SQLite counts a statement's instructions, and one call of a function is one instruction, whatever it does: a search
 /// through megabytes would be neither broken off nor moved to a thread of its own. So functions count bytes here.
 final class FunctionWork: Sendable {
-    /// What a read's functions may do on its caller's thread: some milliseconds. In bytes that are looked at once.
+    /// The work that a read's functions may do on its caller's thread: some milliseconds. In bytes that are looked at once.
     static let quickBytes = 4 << 20
     /// Between two looks at whether a long read may go on.
     static let bytesBetweenChecks = 64 << 10
@@ -30,7 +30,7 @@ final class FunctionWork: Sendable {
         left.store(Self.bytesBetweenChecks, ordering: .relaxed)
     }
 
-    /// What comes now ends by itself.
+    /// Ends the read's work; what comes after ends by itself.
     func end() {
         check.withLock { $0 = nil }
         left.store(.max, ordering: .relaxed)
@@ -58,7 +58,7 @@ extension FunctionWork {
     /// By connection, from the registration of its functions to their end.
     private static let connections = Mutex<[UInt: FunctionWork]>([:])
 
-    /// Of the functions on `connection`.
+    /// The work of the functions on `connection`.
     static func of(_ connection: Database) -> FunctionWork? {
         let address = UInt(bitPattern: connection.sqliteConnection)
         return connections.withLock { $0[address] }

@@ -53,7 +53,7 @@ struct GeographyPoint: Equatable {
     private static let earthRadius = 6_371_008.8
 }
 
-/// What a GeoJSON geometry covers, on a map: edges are straight in longitude and latitude.
+/// The area of a GeoJSON geometry, on a map: edges are straight in longitude and latitude.
 struct GeoPolygons {
     private var points: [GeographyPoint] = []
     private var lines: [[GeographyPoint]] = []
@@ -79,7 +79,7 @@ struct GeoPolygons {
         (value.arrayValue ?? []).compactMap { GeographyPoint($0) }
     }
 
-    /// What looking at one edge costs, in bytes that are looked at once.
+    /// The cost of looking at one edge, in bytes that are looked at once.
     private static let costOfEdge = 32
 
     /// Whether the two have a point in common. Looks at each edge for each of the other's, which `spend` gets to know; what

@@ -108,7 +108,7 @@ enum SQLType {
     static let text = SQLITE_TEXT
 }
 
-/// What SQLite does not do with doubles as IEEE 754 does. A result that is no number is null.
+/// Functions of doubles that SQLite does not compute as IEEE 754 does. A result that is no number is null.
 enum DoubleFunctions {
     static let all: [SQLFunction] = [
         .strict("double_divide", 2) { result($0.real(0) / $0.real(1)) },

@@ -84,7 +84,7 @@ extension Pattern {
         let after: Unicode.Scalar?
     }
 
-    /// What looking at one state costs, in bytes that are looked at once.
+    /// The cost of looking at one state, in bytes that are looked at once.
     private static let costOfState = 4
 
     /// Whether it is found anywhere in the text. Each character costs as much as there are states that it may be in, which

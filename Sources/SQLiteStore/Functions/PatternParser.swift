@@ -51,7 +51,7 @@ struct PatternParser {
         return .repeated(atom, least, most)
     }
 
-    /// How often; no end: nil.
+    /// The least and the largest number of repetitions; no end: nil.
     private mutating func quantifier() -> (Int, Int?)? {
         if take("*") { return (0, nil) }
         if take("+") { return (1, nil) }

@@ -43,7 +43,7 @@ struct SQLFunction: Sendable {
     }
 }
 
-/// What SQLite keeps of a function.
+/// The body that SQLite keeps of a function.
 private final class FunctionBody {
     let run: (SQLArguments) throws -> SQLValue
     let registration: FunctionWork.Registration

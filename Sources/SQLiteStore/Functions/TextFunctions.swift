@@ -44,7 +44,7 @@ enum TextFunctions {
         },
     ]
 
-    /// Of the second text in the first one; nil: it is not there.
+    /// The index of the second text in the first one; nil: it is not there.
     private static func firstIndex(_ arguments: SQLArguments) throws -> Int? {
         try arguments.withBytes(0) { text in
             try arguments.withBytes(1) { pattern in
@@ -61,7 +61,7 @@ enum TextFunctions {
         return String(scalars[start...end])
     }
 
-    /// What one replacement may become: replacements of replacements grow by their product.
+    /// Bytes that one replacement may become: replacements of replacements grow by their product.
     private static let maximumBytes = 1 << 20
 
     /// Nil beyond that.

@@ -60,7 +60,7 @@ enum TreeFunctions {
         return position >= 0 && position < list.count ? list[Int(position)] : nil
     }
 
-    /// What comparing two elements costs, in bytes that are looked at once.
+    /// The cost of comparing two elements, in bytes that are looked at once.
     private static let costOfComparison = 16
 
     private static func lists(

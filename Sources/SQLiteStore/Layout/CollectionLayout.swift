@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// How one collection lies in the database: made from its declaration, never changed.
+/// The layout of one collection in the database: made from its declaration, never changed.
 final class CollectionLayout: Sendable {
     let id: CollectionID
     /// By which the log names the collection.
@@ -27,7 +27,7 @@ final class CollectionLayout: Sendable {
     let scopeFields: [FieldName]
     /// The columns as rows are read by them: copying a whole ``Column`` costs more than reading its value.
     let cells: [(name: String, kind: ColumnKind)]
-    /// What is known of the table's rows; the only thing here that changes.
+    /// Estimates of the table's rows; the only thing here that changes.
     let estimates = TableEstimates()
     /// Where the fields are, by name.
     private let positions: [FieldName: Int]
@@ -103,7 +103,7 @@ extension TableNames {
 
     var seen: String { "\(stagingPrefix)seen" }
 
-    /// Those that were exchanged.
+    /// The names of the tables that were exchanged.
     var replaced: TableNames { TableNames(main: "\(stagingPrefix)replaced") }
 
     /// An index's name as it would be had its table never been exchanged.

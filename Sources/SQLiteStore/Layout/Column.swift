@@ -57,7 +57,7 @@ final class Column: Sendable {
     }
 }
 
-/// What a field becomes in its table. The registry keeps it as text, to recognise fields whose kind has changed.
+/// The form of a field in its table. The registry keeps it as text, to recognise fields whose kind has changed.
 enum ColumnKind: Sendable, Equatable {
     /// A column of its own type. A decimal has two: its text as it was written, and what it is compared by.
     case scalar(ScalarKind)
@@ -84,7 +84,7 @@ enum ColumnKind: Sendable, Equatable {
         }
     }
 
-    /// What ``text`` was where instants were stored as doubles; nil for what holds none.
+    /// The former ``text``, where instants were stored as doubles; nil for what holds none.
     var formerText: String? {
         switch self {
         case .scalar(.date): "date"
@@ -112,7 +112,7 @@ enum ColumnKind: Sendable, Equatable {
 }
 
 extension ScalarKind {
-    /// Of what is in the column, so that earlier versions, which would take an instant's key for a double, refuse it.
+    /// The name of the column's content, so that earlier versions, which would take an instant's key for a double, refuse it.
     fileprivate var storedName: String { self == .date ? "instant" : rawValue }
 }
 

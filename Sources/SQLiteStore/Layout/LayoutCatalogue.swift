@@ -14,7 +14,7 @@ struct LayoutCatalogue: Sendable {
 
     private var layouts: [CollectionID: CollectionLayout] = [:]
     private var references: [CollectionID: [Reference]] = [:]
-    /// Of statements that read several of them.
+    /// The admission of statements that read several of them.
     let admission = StatementAdmission()
     let longReads = LongQueryHistory()
 
@@ -48,7 +48,7 @@ struct LayoutCatalogue: Sendable {
     /// Which records may refer to a collection's.
     func references(to collection: CollectionID) -> [Reference] { references[collection] ?? [] }
 
-    /// Of the collections that are installed.
+    /// The numbers of the collections that are installed.
     var numbers: [Int64] { layouts.values.map(\.number) }
 
     func layout(number: Int64) -> CollectionLayout? {

@@ -1,12 +1,12 @@
 import AdapterKit
 import Synchronization
 
-/// What SQLite's statistics say of a table's rows, since they were made last. Estimates: they decide how fast an answer
+/// Estimates of a table's rows by SQLite's statistics, since they were made last. They decide how fast an answer
 /// comes, never which.
 final class TableEstimates: Sendable {
     private struct Values {
         var rows = 0.0
-        /// Of each index, by its fields: rows that agree in its first field, in its first two, and so on.
+        /// For each index, by its fields: rows that agree in its first field, in its first two, and so on.
         var indexes: [[FieldName]: [Double]] = [:]
     }
 

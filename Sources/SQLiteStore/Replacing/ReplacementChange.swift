@@ -82,7 +82,7 @@ struct ReplacementChange {
         return try finish(difference, isWhole: true)
     }
 
-    /// What belongs to records that go is removed later, as after every large deletion.
+    /// Remembers records that go: what belongs to them is removed later, as after every large deletion.
     private func rememberOwners() throws {
         guard changes.catalogue.references(to: layout.id).contains(where: \.isOwned) else { return }
         let missing = tables.missing(

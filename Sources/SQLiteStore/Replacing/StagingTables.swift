@@ -9,7 +9,7 @@ import RecordStorage
 struct StagingTables: Sendable {
     /// The collection's own.
     let layout: CollectionLayout
-    /// Of the rows that differ.
+    /// The layout of the rows that differ.
     let staged: CollectionLayout
     /// Quoted; the row numbers of the records that the snapshot has, and whether it has them with other values.
     let seen: String

@@ -3,7 +3,7 @@ import GRDB
 import RecordStorage
 import Synchronization
 
-/// What of the store a replacement uses.
+/// The parts of the store that a replacement uses.
 struct StoreParts: Sendable {
     let writer: Writer
     let readers: ReaderPool

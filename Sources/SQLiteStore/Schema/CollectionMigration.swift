@@ -56,7 +56,7 @@ struct CollectionMigration {
         }
     }
 
-    /// Those over one of the columns. ``createNewIndexes()`` makes them again.
+    /// Drops the indexes over one of the columns. ``createNewIndexes()`` makes them again.
     private func dropIndexes(of columns: [Column]) throws {
         let fields = Set(columns.map(\.field.name))
         let names = Set(layout.entity.indexes.filter { !fields.isDisjoint(with: $0.fields) }.map(layout.names.index))
@@ -72,7 +72,7 @@ struct CollectionMigration {
         }
     }
 
-    /// Those that SQLite makes by itself have no SQL.
+    /// The names of indexes, but for those that SQLite makes by itself: they have no SQL.
     private func indexNames() throws -> [String] {
         try database.rows(
             SQLFragment(
@@ -232,7 +232,7 @@ struct CarriedValueMigration {
 
     private static let page = 500
 
-    /// How many records were changed.
+    /// Changes records, and returns their number.
     func run(_ touches: inout RevisionUpdate) throws -> Int {
         guard try !isDone() else { return 0 }
         var (count, row) = (0, Int64.min)

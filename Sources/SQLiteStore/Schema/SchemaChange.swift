@@ -2,11 +2,11 @@ import AdapterKit
 import GRDB
 import RecordStorage
 
-/// What other declarations do to the tables of a store. A pure function of what is installed and what is declared.
+/// The effect of other declarations on the tables of a store. A pure function of what is installed and what is declared.
 ///
 /// Whether the values of a new unique index are unique is not in it: that is found out when the index is made.
 public struct SchemaChange: Sendable, Equatable {
-    /// What becomes of a collection or of a field.
+    /// An effect on a collection or on a field.
     public enum Effect: Sendable, Equatable {
         /// The collection is new.
         case collectionAdded
@@ -34,7 +34,7 @@ public struct SchemaChange: Sendable, Equatable {
         public let collection: CollectionID
         /// Nil: it concerns the collection.
         public let field: String?
-        /// What becomes of it.
+        /// The effect on it.
         public let effect: Effect
     }
 
@@ -54,10 +54,10 @@ public struct SchemaChange: Sendable, Equatable {
             }
     }
 
-    /// What the store refuses.
+    /// Changes that the store refuses.
     public var refusals: [Item] { items.filter(\.effect.isRefused) }
 
-    /// What no caller sees any more although records have it.
+    /// Values that no caller sees any more although records have them.
     public var losses: [Item] { items.filter(\.effect.hidesValues) }
 
     private static func items(_ schema: InstalledSchema, _ declaration: CollectionDeclaration) -> [Item] {
@@ -158,15 +158,15 @@ extension SchemaChange.Item: CustomStringConvertible {
     }
 }
 
-/// What is installed of some collections, as far as a change of their declarations depends on it.
+/// The installed schema of some collections, as far as a change of their declarations depends on it.
 public struct InstalledSchema: Sendable, Equatable {
     /// A field, hidden ones too.
     public struct Field: Sendable, Equatable {
-        /// How it is stored.
+        /// The kind as it is stored.
         public var kind: String
         /// Declared no longer.
         public var isHidden: Bool
-        /// How many records have a value.
+        /// The number of records that have a value.
         public var records: Int
 
         /// Takes these values.
@@ -183,7 +183,7 @@ public struct InstalledSchema: Sendable, Equatable {
         public var key: String
         /// By name.
         public var fields: [String: Field]
-        /// How many there are.
+        /// The number of records.
         public var records: Int
 
         /// Takes these values.
@@ -194,7 +194,7 @@ public struct InstalledSchema: Sendable, Equatable {
         }
     }
 
-    /// Those that are there.
+    /// The collections that are there.
     public var collections: [CollectionID: Collection]
     /// For those that are not there: another one whose name differs in case only.
     public var namesakes: [CollectionID: String]

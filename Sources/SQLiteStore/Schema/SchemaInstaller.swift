@@ -15,7 +15,7 @@ struct SchemaInstaller {
     struct Result {
         let layouts: [CollectionLayout]
         let position: Int64
-        /// How many records had values that some wire format cannot carry.
+        /// The number of records that had values which some wire format cannot carry.
         let replaced: [CollectionID: Int]
         /// The last operation id of each adapter whose records were migrated.
         let touched: [AdapterName: Int64]
@@ -76,7 +76,7 @@ extension PorticoError {
     }
 }
 
-/// What is installed, as the database itself remembers it.
+/// The installed schema, as the database itself remembers it.
 struct SchemaRegistry {
     let database: Database
 
@@ -142,7 +142,7 @@ struct SchemaRegistry {
             "UPDATE portico_field SET hidden = 1 WHERE collection = ? AND name = ?", [.integer(number), .text(field)])
     }
 
-    /// Of tables that were exchanged, which have the declared columns alone.
+    /// Forgets hidden columns of tables that were exchanged, which have the declared columns alone.
     func forgetHidden(of layout: CollectionLayout) throws {
         let hidden = try database.rows(
             SQLFragment(

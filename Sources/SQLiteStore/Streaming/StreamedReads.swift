@@ -13,7 +13,7 @@ import Synchronization
 final class StreamedReads: Sendable {
     typealias Body = @Sendable (Database, PieceExchange) throws -> Void
 
-    /// How many wait at most; more throw `server.overloaded`.
+    /// Reads that wait at most; more throw `server.overloaded`.
     static let maximumWaiting = 64
 
     private let places: ReadPermits
@@ -63,7 +63,7 @@ final class PieceExchange: ChunkOutput, ReadControl {
         var piece: [UInt8]?
         var taker: Taker?
         var isReadWaiting = false
-        /// How the read ended.
+        /// The end of the read.
         var end: Result<Void, any Error>?
         /// Why it is to end.
         var stop: (any Error)?
@@ -157,7 +157,7 @@ final class PieceExchange: ChunkOutput, ReadControl {
     }
 }
 
-/// What the reader has of an exchange. The read ends with it, whether it was taken to its end, given up or forgotten.
+/// The reader's side of an exchange. The read ends with it, whether it was taken to its end, given up or forgotten.
 final class ExchangedPieces: ByteStream {
     private let exchange: PieceExchange
 

@@ -14,7 +14,7 @@ struct CascadingRemoval {
 
     let database: Database
     let catalogue: LayoutCatalogue
-    /// Who may use the ids again; empty: no caller.
+    /// The caller that may use the ids again; empty: none.
     let author: String
     /// On whose behalf; nil for what was begun before.
     var step: WriteTransaction.Step?
@@ -127,7 +127,7 @@ struct RetiredIDs {
             """, [.integer(layout.number), .text(id.text), .text(author)])
     }
 
-    /// Who deleted the record; empty: no caller who could create it again. Nil: there was none.
+    /// The caller that deleted the record; empty: no caller who could create it again. Nil: there was none.
     func author(of id: RecordID, in layout: CollectionLayout) throws -> String? {
         guard layout.entity.hasPrivateRows else { return nil }
         return try database.row(
@@ -153,7 +153,7 @@ private struct UnfinishedRemovals {
             [.integer(collection), .text(id.text)])
     }
 
-    /// Of these collections: those of adapters that are not installed wait for them.
+    /// The next records of these collections: those of adapters that are not installed wait for them.
     func next(_ count: Int, of collections: [Int64]) throws -> [(Int64, RecordID)] {
         let installed = collections.map(String.init).joined(separator: ", ")
         return try database.rows(

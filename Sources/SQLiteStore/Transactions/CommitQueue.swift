@@ -12,7 +12,7 @@ import Synchronization
 /// Callers whose transactions wait take turns; those of one caller keep their order. One caller's take half of the queue at
 /// most.
 package struct CommitQueue: AdmissionPolicy {
-    /// What a transaction costs, and whose it is.
+    /// The cost of a transaction, and its caller.
     package struct Request: Sendable {
         package let steps: Int
         package let caller: CallerIdentity
@@ -124,7 +124,7 @@ package struct CommitQueue: AdmissionPolicy {
     }
 }
 
-/// How much may wait to be written.
+/// Limits of what may wait to be written.
 public struct CommitQueueLimits: Sendable, Equatable {
     /// Transactions that wait at most; half of them of one caller.
     public var transactions: Int
@@ -145,7 +145,7 @@ public struct CommitQueueLimits: Sendable, Equatable {
 /// takes nothing of the others with it.
 final class GroupCommit: Sendable {
     typealias Outcome = Result<any Sendable, any Error>
-    /// What a caller wants to be done: all of it, or nothing where it throws.
+    /// A caller's work: all of it is done, or nothing where it throws.
     typealias Work = @Sendable (CommitChanges) throws -> any Sendable
 
     private let catalogue: @Sendable () -> LayoutCatalogue
@@ -176,7 +176,7 @@ final class GroupCommit: Sendable {
         self.catalogue = catalogue
     }
 
-    /// How often ``WriterRecovery`` was tried, which empties the write-ahead log.
+    /// Times that ``WriterRecovery`` was tried, which empties the write-ahead log.
     var recoveries: Int { attemptedRecoveries.load(ordering: .relaxed) }
 
     /// One outcome for each, in order. A receipt is durable.
@@ -223,7 +223,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// What was committed into a file that is not in its place is lost with this process.
+    /// Refuses to acknowledge what was committed into a file that is not in its place: it is lost with this process.
     private func refuseAcknowledging(_ open: [Int], _ outcomes: inout [Outcome?]) {
         do throws(PorticoError) {
             try health.checkPlaces()

@@ -19,7 +19,7 @@ struct DatabaseSnapshot: DatabaseReads {
     }
 }
 
-/// What can be read over any connection that is within a transaction.
+/// Reads over any connection that is within a transaction.
 protocol DatabaseReads: StoreSnapshot {
     var database: Database { get }
     var catalogue: LayoutCatalogue { get }

@@ -2,7 +2,7 @@ import AdapterKit
 import GRDB
 import RecordStorage
 
-/// What is stored of mirrors beside their records.
+/// The stored states of mirrors beside their records.
 struct MirrorStates {
     let database: Database
 

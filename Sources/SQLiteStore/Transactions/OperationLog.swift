@@ -176,7 +176,7 @@ enum LogFloor {
         try database.run("UPDATE portico_floor SET floor = max(floor, ?)", [.integer(floor.number)])
     }
 
-    /// What the floor would be.
+    /// The floor as it would be.
     static func target(of bound: CompactionBound, on database: Database) throws -> Revision {
         let last = Revision(try StoredPositions.last(on: database))
         switch bound {

@@ -73,7 +73,7 @@ extension StoredClients {
     }
 }
 
-/// What lost a conflict or was rejected, kept for people.
+/// Values that lost a conflict or were rejected, kept for people.
 struct StoredCopies {
     let database: Database
 

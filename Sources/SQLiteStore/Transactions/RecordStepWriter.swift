@@ -11,11 +11,11 @@ struct RecordStepWriter {
     let catalogue: LayoutCatalogue
     let ids: any RecordIDSource
     let authorship: Authorship
-    /// What the record gets.
+    /// The revision that the record gets.
     let revision: Revision
     let statements: InsertionStatements
 
-    /// What became of a record.
+    /// The effect on a record.
     struct Effect {
         let layout: CollectionLayout
         let id: RecordID
@@ -194,7 +194,7 @@ final class CommitChanges {
     private(set) var touched: [AdapterName: Int64] = [:]
     /// Records that came.
     private(set) var created: [CollectionID: Int] = [:]
-    /// Of the transaction's reads.
+    /// The control of the transaction's reads.
     private(set) var control: any ReadControl = UncontrolledRead()
     private let statements: InsertionStatements
 

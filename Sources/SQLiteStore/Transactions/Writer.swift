@@ -163,7 +163,7 @@ struct WriterRecovery {
     }
 }
 
-/// What a caller does within a commit: reads see it, a throw undoes it.
+/// A caller's work within a commit: reads see it, a throw undoes it.
 struct DatabaseTransaction: DatabaseReads, StoreTransaction {
     private let run: CommitChanges
     let floor: Revision
