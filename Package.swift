@@ -402,7 +402,7 @@ let package = Package(
             "IdentityTests",
             [
                 "Identity", "Admission", "AdmissionTesting", "IPAddresses", "Upstream", "UpstreamStandIn", "AdapterKit",
-                "RecordStorage",
+                "RecordStorage", "MemoryStore",
                 server("Crypto", "swift-crypto"),
                 server("CryptoExtras", "swift-crypto"),
             ]),

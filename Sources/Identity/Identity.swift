@@ -93,20 +93,21 @@ extension Identity {
     /// Throws `auth.invalid`, the same in time and text whether the name is unknown, the password wrong or the account
     /// disabled; `auth.throttled` with the seconds to wait; `server.overloaded`.
     public func signIn(
-        _ username: String, _ password: Secret, from address: ClientAddress, replacing cookie: Secret? = nil
+        _ username: String, _ password: Secret, from address: ClientAddress, by agent: ClientAgent? = nil,
+        replacing cookie: Secret? = nil
     ) async throws -> SignIn {
         let proven = try await proof.prove(username, password, from: address)
-        return try await begin(proven, from: address, replacing: cookie)
+        return try await begin(proven, from: address, by: agent, replacing: cookie)
     }
 
     /// Begins a session and ends the one whose cookie came with the sign-in, of any account: a browser that changes
     /// hands leaves no session behind.
     func begin(
-        _ proven: PasswordProof.Proven, from address: ClientAddress, replacing cookie: Secret?
+        _ proven: PasswordProof.Proven, from address: ClientAddress, by agent: ClientAgent?, replacing cookie: Secret?
     ) async throws -> SignIn {
         let old = cookie.flatMap { SessionCookie($0) }
         if let old { try await endSession(of: old, otherThan: proven.account.id) }
-        return try await signIns.begin(proven, from: address, replacing: old)
+        return try await signIns.begin(proven, from: address, by: agent, replacing: old)
     }
 
     /// A session of the same account ends in the transaction in which the new one begins.
@@ -316,7 +317,7 @@ extension Identity {
     /// none. What ``beginSignIn(with:returningTo:)`` gave is good for one answer.
     public func finishSignIn(
         with name: ProviderName, _ back: BrowserReturn, cookie: Secret, from address: ClientAddress,
-        replacing old: Secret? = nil
+        by agent: ClientAgent? = nil, replacing old: Secret? = nil
     ) async throws -> (signIn: SignIn, path: String) {
         guard let provider = providers.value.openIDConnect(name) else { throw Self.noProvider }
         guard let pending = try await answered(back, cookie, provider, from: address),
@@ -329,7 +330,7 @@ extension Identity {
             throw IdentityContext.refusal
         }
         let proven = PasswordProof.Proven(account: account, provider: name)
-        let signIn = try await begin(proven, from: address, replacing: old)
+        let signIn = try await begin(proven, from: address, by: agent, replacing: old)
         return (signIn, pending.returnPath)
     }
 

@@ -214,8 +214,9 @@ class Gateway:
         headers = {"Content-Type": JSON, **rest.pop("headers", {})}
         return self.request(method, path, body=json.dumps(value), headers=headers, **rest)
 
-    def login(self, user):
-        answer = self.send("POST", "/auth/login", {"username": user, "password": "portico-demo"})
+    def login(self, user, agent=None):
+        headers = {"User-Agent": agent} if agent else {}
+        answer = self.send("POST", "/auth/login", {"username": user, "password": "portico-demo"}, headers=headers)
         assert answer.status == 200, answer
         return answer
 

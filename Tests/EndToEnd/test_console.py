@@ -109,6 +109,34 @@ class Listener(ConsoleTest):
         for path in ("/console/", "/console/session", "/console/console.js", "/admin/v1/status"):
             self.assertEqual(self.ask("GET", path, headers={**OWN, "Cookie": cookie}, port=self.gateway.port)[0], 404, path)
 
+    def test_sign_ins_at_the_console_are_listed_and_ended_by_the_command_line(self):
+        (first, _), (second, _) = self.sign_in("otto"), self.sign_in("otto")
+        sessions = self.control("console", "sessions", "otto")["sessions"]
+        self.assertEqual([one["role"] for one in sessions], ["operator"] * len(sessions))
+        oldest = min(sessions, key=lambda one: one["created"])
+        self.control("console", "revoke", "otto", oldest["id"])
+        self.assertEqual(len(self.control("console", "sessions", "otto")["sessions"]), len(sessions) - 1)
+        self.control("console", "revoke", "otto")
+        self.assertEqual(self.control("console", "sessions", "otto")["sessions"], [])
+        for cookie in (first, second):
+            self.assertEqual(self.ask("GET", "/admin/v1/status", headers={**OWN, "Cookie": cookie})[0], 401)
+
+    def test_changes_of_devices_take_yes_or_no_and_refuse_any_other_word(self):
+        cookie, _ = self.sign_in("vera")
+        self.gateway.send("POST", "/api/v1/notes/notes", {"title": "t", "text": "t"}, user="alice")
+        found = {}
+        for word in ("?synced=true", "?synced=false", ""):
+            status, _, value = self.ask("GET", f"/admin/v1/sync/changes{word}", headers={**OWN, "Cookie": cookie})
+            self.assertEqual(status, 200, value)
+            found[word] = {one["collection"] for one in value["changes"]}
+        self.assertIn("notes/notes", found["?synced=true"])
+        self.assertEqual({name for name in found["?synced=true"] if name.startswith("identity/")}, set())
+        self.assertTrue({name for name in found["?synced=false"] if name.startswith("identity/")}, found)
+        self.assertEqual(found["?synced=false"], found[""])
+        for word in ("yes", "TRUE", "1", ""):
+            status, _, value = self.ask("GET", f"/admin/v1/sync/changes?synced={word}", headers={**OWN, "Cookie": cookie})
+            self.assertEqual((status, value["error"]["code"], value["error"]["target"]), (400, "request.invalid", "synced"), word)
+
     def test_the_page_is_small_and_loads_nothing_from_elsewhere(self):
         names = [""] + [path.name for path in FILES.iterdir() if path.suffix != ".html"] + ["elements.js", "icon.svg"]
         size = 0

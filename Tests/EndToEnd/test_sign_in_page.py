@@ -211,6 +211,9 @@ class OwnCredentials(GatewayTest):
         here, there = (self.gateway.login("bob").json()["accessToken"] for _ in range(2))
         sessions = self.expect(self.gateway.get("/auth/sessions", JSON, token=here), 200).json()["sessions"]
         self.assertEqual(len([one for one in sessions if one["current"]]), 1)
+        app = self.gateway.login("bob", agent="Expenses/4.1 (iPhone)").json()["accessToken"]
+        listed = self.expect(self.gateway.get("/auth/sessions", JSON, token=app), 200).json()["sessions"]
+        self.assertEqual([one["agent"] for one in listed if one["current"]], ["Expenses/4.1 (iPhone)"])
         other = [one["id"] for one in sessions if not one["current"]][-1]
         carols = self.gateway.login("carol").json()["accessToken"]
         self.expect(self.gateway.request("DELETE", f"/auth/sessions/{other}", token=carols), 404, "record.notFound")

@@ -78,10 +78,10 @@ import Testing
     @Test func `further entries removed behind its back are found, with the base moved along or not`() async throws {
         let fixture = try await agedHouse()
         try await fixture.identity.maintain()
-        let first = fixture.store.inner.all("auditEntries")[0]
-        fixture.store.inner.tamper(id(13), in: "auditEntries") { _ in nil }
+        let first = try await fixture.store.inner.all("auditEntries")[0]
+        try await fixture.store.inner.tamper(id(13), in: "auditEntries") { _ in nil }
         #expect(try await verdict(fixture) == .broken(number: 13, .missing))
-        fixture.store.inner.tamper("base", in: "auditHead") { _ in
+        try await fixture.store.inner.tamper("base", in: "auditHead") { _ in
             ["id": "base", "count": 13, "digest": first["digest"]]
         }
         #expect(try await verdict(fixture) == .broken(number: 13, .baseAltered))
@@ -90,11 +90,11 @@ import Testing
     @Test func `a base that was taken away or changed is found`() async throws {
         let fixture = try await agedHouse()
         try await fixture.identity.maintain()
-        fixture.store.inner.tamper("base", in: "auditHead") { fields in
+        try await fixture.store.inner.tamper("base", in: "auditHead") { fields in
             ["id": "base", "count": fields["count"] ?? 0, "digest": .data([UInt8](repeating: 7, count: 32))]
         }
         #expect(try await verdict(fixture) == .broken(number: 13, .altered))
-        fixture.store.inner.tamper("base", in: "auditHead") { _ in nil }
+        try await fixture.store.inner.tamper("base", in: "auditHead") { _ in nil }
         #expect(try await verdict(fixture) == .broken(number: 1, .missing))
     }
 

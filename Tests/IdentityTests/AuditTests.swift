@@ -61,7 +61,7 @@ import Testing
     func `a field flipped in any entry is found there`(field: String) async throws {
         for number in 1...11 {
             let fixture = try await busyHouse()
-            fixture.store.inner.tamper(id(number), in: "auditEntries") { fields in
+            try await fixture.store.inner.tamper(id(number), in: "auditEntries") { fields in
                 var changed = fields
                 switch fields[field] {
                 case .int64(let value): changed[field] = .int64(value ^ 1)
@@ -80,19 +80,19 @@ import Testing
 
     @Test(arguments: 1...10) func `a deleted entry is found`(number: Int) async throws {
         let fixture = try await busyHouse()
-        fixture.store.inner.tamper(id(number), in: "auditEntries") { _ in nil }
+        try await fixture.store.inner.tamper(id(number), in: "auditEntries") { _ in nil }
         #expect(try await verdict(fixture) == .broken(number: Int64(number), .missing))
     }
 
     @Test func `a log cut off at its end is found`() async throws {
         let fixture = try await busyHouse()
-        for number in 9...11 { fixture.store.inner.tamper(id(number), in: "auditEntries") { _ in nil } }
+        for number in 9...11 { try await fixture.store.inner.tamper(id(number), in: "auditEntries") { _ in nil } }
         #expect(try await verdict(fixture) == .broken(number: 9, .missing))
     }
 
     @Test func `a head that names another last entry is found`() async throws {
         let fixture = try await busyHouse()
-        fixture.store.inner.tamper("head", in: "auditHead") { _ in
+        try await fixture.store.inner.tamper("head", in: "auditHead") { _ in
             ["id": "head", "count": 11, "digest": .data([UInt8](repeating: 7, count: 32))]
         }
         #expect(try await verdict(fixture) == .broken(number: 11, .headAltered))
@@ -100,12 +100,12 @@ import Testing
 
     @Test func `a head that was set back or removed is found`() async throws {
         let fixture = try await busyHouse()
-        let middle = fixture.store.inner.all("auditEntries")[7]
-        fixture.store.inner.tamper("head", in: "auditHead") { _ in
+        let middle = try await fixture.store.inner.all("auditEntries")[7]
+        try await fixture.store.inner.tamper("head", in: "auditHead") { _ in
             ["id": "head", "count": 8, "digest": middle["digest"]]
         }
         #expect(try await verdict(fixture) == .broken(number: 9, .beyondHead))
-        fixture.store.inner.tamper("head", in: "auditHead") { _ in nil }
+        try await fixture.store.inner.tamper("head", in: "auditHead") { _ in nil }
         #expect(try await verdict(fixture) == .broken(number: 1, .beyondHead))
     }
 

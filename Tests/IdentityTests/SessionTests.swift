@@ -95,6 +95,20 @@ import Testing
         #expect(after > before)
     }
 
+    @Test func `a sign-in keeps the app's own name, bounded and printable`() async throws {
+        let fixture = try await IdentityFixture()
+        for (sent, kept) in [
+            ("Expenses/4.1 (iPhone)", "Expenses/4.1 (iPhone)"), ("\u{1B}[31mA\u{0}\r\nB\u{E9}", "[31mAB"), ("", nil), ("  ", nil),
+            (String(repeating: "x", count: 5_000), String(repeating: "x", count: 200)),
+        ] as [(String, String?)] {
+            let signIn = try await fixture.identity.signIn(
+                "alice", IdentityFixture.password, from: .unknown, by: ClientAgent(sent))
+            let session = try #require(signIn.authentication.session)
+            let sessions = try await fixture.identity.administration.sessions(of: fixture.alice.id)
+            #expect(sessions.first { $0.id == session }?.agent?.text == kept)
+        }
+    }
+
     @Test func `an operator's revocation ends one sign-in at once`() async throws {
         let fixture = try await IdentityFixture()
         let (first, second) = (try await fixture.signIn(), try await fixture.signIn())
@@ -154,7 +168,7 @@ import Testing
         _ = try await fixture.signIn()
         fixture.clock.advance(31 * 86_400)
         try await fixture.identity.maintain()
-        #expect(fixture.store.inner.all("sessions").isEmpty)
+        #expect(try await fixture.store.inner.all("sessions").isEmpty)
     }
 
     @Test func `roles that change count from the next call on, without a new sign-in`() async throws {

@@ -1,5 +1,6 @@
 import AdapterKit
 import Identity
+import MemoryStore
 import RecordStorage
 import Testing
 

@@ -17,7 +17,7 @@ import Testing
     private func verdict(_ change: (inout ForgedToken) -> Void) async throws -> Authentication? {
         var forged = try ForgedToken(like: token)
         change(&forged)
-        return try await fixture.identity.authentication(bearer: forged.signed(with: fixture.signingKey()))
+        return try await fixture.identity.authentication(bearer: forged.signed(with: try await fixture.signingKey()))
     }
 
     @Test func `a token rebuilt without a change is accepted, so the attacks fail for what they change`() async throws {
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `a token signed with the public key as an HMAC key is refused`() async throws {
-        let key = try fixture.signingKey().publicKey
+        let key = try await fixture.signingKey().publicKey
         let publicForms = [
             Array(key.rawRepresentation), Array(key.x963Representation), Array(key.pemRepresentation.utf8),
             Array(key.derRepresentation),
@@ -169,14 +169,14 @@ import Testing
         fixture.clock.advance(961)
         #expect(!published(fixture).contains(try kid(old)))
         try await fixture.identity.administration.rotateSigningKeys(by: .system)
-        #expect(fixture.store.inner.all("signingKeys").count == 2)
+        #expect(try await fixture.store.inner.all("signingKeys").count == 2)
     }
 
     @Test func `after a theft the old keys' tokens end at once, and a refresh token still gives new ones`() async throws
     {
         let fixture = try await IdentityFixture()
         let tokens = try await fixture.signIn().tokens
-        let stolen = try fixture.signingKey()
+        let stolen = try await fixture.signingKey()
         _ = try await fixture.identity.authentication(bearer: tokens.accessToken)
         try await fixture.identity.administration.rotateSigningKeys(trustingOld: false, by: .system)
         #expect(try await fixture.identity.authentication(bearer: tokens.accessToken) == nil)

@@ -2,7 +2,7 @@
 
 import { connect } from "/client/portico.js";
 import "/pages/account.js";
-import { announce, at, attempt, Code, element, time } from "/pages/elements.js";
+import { agentName, announce, at, attempt, Code, element, time } from "/pages/elements.js";
 
 const portico = connect();
 const account = /** @type {import("/pages/account.js").Account} */ (document.querySelector("portico-account"));
@@ -56,13 +56,13 @@ function row(name, cells, action) {
     element("td", { role: "cell", class: "action" }, action));
 }
 
-/** @param {{id: string, created: string, lastUsed: string, expires: string, address: string, current: boolean}[]} sessions */
+/** @param {{id: string, created: string, lastUsed: string, expires: string, address: string, agent?: string, current: boolean}[]} sessions */
 function sessionSection(sessions) {
   const newest = [...sessions].sort((one, other) => Number(other.current) - Number(one.current) || other.lastUsed.localeCompare(one.lastUsed));
   const rows = newest.map((one) => row(
-    one.current ? element("strong", {}, "This browser") : one.address || "elsewhere",
+    one.current ? element("strong", {}, "This browser") : agentName(one.agent) || one.address || "elsewhere",
     [["Since", time(one.created)], ["Last used", time(one.lastUsed)], ["Ends", time(one.expires)], ["Address", one.address]],
-    one.current ? null : ending("End", `End the sign-in from ${one.address}`, () => portico.request("DELETE", `/auth/sessions/${encodeURIComponent(one.id)}`), "The sign-in has ended.")));
+    one.current ? null : ending("End", `End the sign-in of ${agentName(one.agent) || "an app"} from ${one.address}`, () => portico.request("DELETE", `/auth/sessions/${encodeURIComponent(one.id)}`), "The sign-in has ended.")));
   const everywhere = asked("Sign out everywhere", "Sign out everywhere", attempt(async () => { await portico.signOut({ everywhere: true }); account.change(null); }));
   return element("section", { "aria-labelledby": "sessions" },
     element("h2", { id: "sessions" }, "Where you are signed in"), table(["Where", "Since", "Last used", "Ends", "Address", ""], rows),

@@ -7,7 +7,7 @@ import { badge, button, heading, instant, timeField, toast, View } from "./view.
 const LEVELS = ["trace", "debug", "info", "notice", "warning", "error", "critical"];
 const MOST = 500;
 /** Of a line, beside its message. */
-const SHOWN = ["method", "path", "status", "mirror", "upstream", "server", "detail", "adapter"];
+const SHOWN = ["source", "method", "path", "status", "mirror", "upstream", "server", "detail", "adapter"];
 const KINDS = { warning: "warn", error: "bad", critical: "bad" };
 
 export class Logs extends View {

@@ -1,20 +1,12 @@
 // Accounts, what they may do, where they are signed in, and who tried to.
 
 import { ask } from "./dialog.js";
-import { element, Code } from "./elements.js";
+import { agentName, element, Code } from "./elements.js";
 import { change, may, path, read } from "./gateway.js";
 import { Table } from "./table.js";
 import { badge, button, count, facts, heading, moment, toast, View, when } from "./view.js";
 
 const names = (text) => text.split(/[\s,]+/).filter(Boolean);
-
-/** A browser and its system, of what it calls itself. @param {string} text */
-function agent(text) {
-  const find = (pairs) => pairs.find(([pattern]) => new RegExp(pattern).test(text))?.[1];
-  const browser = find([["Edg/", "Edge"], ["OPR/", "Opera"], ["Firefox/", "Firefox"], ["Chrom", "Chrome"], ["Safari/", "Safari"]]);
-  const system = find([["iPhone", "iPhone"], ["iPad", "iPad"], ["Android", "Android"], ["Windows", "Windows"], ["Mac OS", "macOS"], ["Linux", "Linux"]]);
-  return browser ? `${browser}${system ? ` on ${system}` : ""}` : text.slice(0, 60);
-}
 
 export class People extends View {
   find = "";
@@ -55,8 +47,8 @@ export class People extends View {
     const at = path`/admin/v1/accounts/${name}`;
     const [account, sessions, keys, consoles] = await Promise.all([
       read(at), read(`${at}/sessions`), read(`${at}/keys`), read(`${at}/console-sessions`)]);
-    const all = [...sessions.sessions.map((one) => ({ ...one, of: "sessions", used: "Apps and pages" })),
-      ...consoles.sessions.map((one) => ({ ...one, of: "console-sessions", used: `Console${one.agent ? `, ${agent(one.agent)}` : ""}` }))];
+    const all = [...sessions.sessions.map((one) => ({ ...one, of: "sessions", used: agentName(one.agent) || "An app or page" })),
+      ...consoles.sessions.map((one) => ({ ...one, of: "console-sessions", used: `Console${one.agent ? `, ${agentName(one.agent)}` : ""}` }))];
     const end = (one) => change(`${at}/${one.of}/revoke`, { id: one.id });
     const endAll = async () => {
       await change(`${at}/sessions/revoke`);

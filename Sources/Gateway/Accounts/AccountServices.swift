@@ -43,7 +43,8 @@ struct AccountServices: Sendable {
     func signIn(_ name: String, _ password: Secret, _ request: AuthenticatedRequest) async throws -> SignIn {
         try await signIns.count(.password) {
             try await identity.signIn(
-                name, password, from: ClientAddress(request.request.peer), replacing: replaced(by: request))
+                name, password, from: ClientAddress(request.request.peer),
+                by: ClientAgent(request.request.headers[.userAgent]), replacing: replaced(by: request))
         }
     }
 
@@ -112,15 +113,18 @@ enum AccountShapes {
             Member("id", .string, isRequired: true), Member("created", .date, isRequired: true),
             Member("lastUsed", .date, isRequired: true), Member("expires", .date, isRequired: true),
             Member("address", .string, isRequired: true),
+            Member("agent", .string, summary: "The app or browser that signed in, as it named itself."),
             Member("current", .bool, isRequired: true, summary: "Whether this call belongs to it."),
         ])
 
     static func value(of session: Session) -> WireDictionary {
-        [
+        var members: WireDictionary = [
             "id": .string(session.id.text), "created": .date(session.created.wholeSeconds),
             "lastUsed": .date(session.lastUsed.wholeSeconds), "expires": .date(session.expires.wholeSeconds),
             "address": .string(session.address),
         ]
+        if let agent = session.agent { members["agent"] = .string(agent.text) }
+        return members
     }
 
     static let signIn = Shape.object(

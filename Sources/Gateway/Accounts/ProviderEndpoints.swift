@@ -55,7 +55,8 @@ struct ProviderCallbackEndpoint: Endpoint {
         let (signIn, path) = try await accounts.signIns.count(.provider) {
             try await accounts.identity.finishSignIn(
                 with: provider, back, cookie: Secret(cookie ?? ""),
-                from: ClientAddress(request.request.peer), replacing: accounts.replaced(by: request))
+                from: ClientAddress(request.request.peer), by: ClientAgent(request.request.headers[.userAgent]),
+                replacing: accounts.replaced(by: request))
         }
         var response = GatewayResponse(.seeOther, headers: [.location: path, .cacheControl: "no-store"])
         accounts.setCookie(signIn, on: &response)

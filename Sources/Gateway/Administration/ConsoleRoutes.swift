@@ -15,7 +15,6 @@ struct ConsoleRoutes: Sendable {
         ])
 
     /// Of a browser's name that is kept, in characters.
-    private static let longestAgent = 200
 
     let authenticator: AdminAuthenticator
     let console: ConsoleAuthentication
@@ -100,7 +99,7 @@ extension ConsoleRoutes {
                 proven.subject, actor: proven.actor, name: proven.name, role: proven.role, secret: secret,
                 from: ConsoleSession.Origin(
                     address: clientNetwork(of: request.peer),
-                    agent: String((request.headers[.userAgent] ?? "").prefix(Self.longestAgent))),
+                    agent: ClientAgent(request.headers[.userAgent])?.text ?? ""),
                 at: services.clock.now())
         }
         let field = console.settings.cookie.field(secret, maxAge: Int(ConsoleSessionTable.lifetime))

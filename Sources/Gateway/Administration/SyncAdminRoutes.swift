@@ -185,7 +185,7 @@ struct SyncAdminRoutes: Sendable {
     private func changes(_ target: RequestTarget) async throws -> WireValue {
         let limit = try limit(target)
         let asked = try target.number("after", in: 0...Int64.max)
-        let catalogue = target["synced"] == "true" ? sync.catalogue : nil
+        let catalogue = try target.flag("synced") ? sync.catalogue : nil
         let entries = try await services.store.withReadSnapshot { snapshot in
             if let catalogue { return try SyncedLog.latest(limit, of: catalogue, snapshot) }
             // Without a position the last ones, which operators look for most.

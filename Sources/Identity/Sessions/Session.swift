@@ -10,6 +10,8 @@ public struct Session: Sendable, Equatable {
     public let lastUsed: WireDate
     /// Where the sign-in came from.
     public let address: String
+    /// nil: it did not say, or the sign-in is older than that this is kept.
+    public let agent: ClientAgent?
     public let provider: ProviderName
     /// When the cookie ends.
     public let expires: WireDate
@@ -33,6 +35,7 @@ enum SessionRecord {
             Field("created", .date, isRequired: true),
             Field("lastUsed", .date, isRequired: true),
             Field("address", .string(maximumLength: 64), isRequired: true),
+            Field("agent", .string(maximumLength: 256), isNullable: true),
             Field("provider", .string(maximumLength: 64), isRequired: true),
             Field("expires", .date, isRequired: true),
             Field("refreshExpires", .date, isRequired: true),
@@ -47,7 +50,7 @@ enum SessionRecord {
         return Session(
             id: try reader.id(), account: try reader.name("account"), created: try reader.date("created"),
             lastUsed: try reader.date("lastUsed"), address: try reader.text("address"),
-            provider: try reader.name("provider"), expires: try reader.date("expires"),
+            agent: ClientAgent(record["agent"].stringValue), provider: try reader.name("provider"), expires: try reader.date("expires"),
             refreshExpires: try reader.date("refreshExpires"), cookie: try reader.digest("cookie"),
             family: try reader.digest("family"), refresh: try reader.digest("refresh"), revision: record.revision)
     }
@@ -59,7 +62,7 @@ enum SessionRecord {
             "provider": .string(session.provider.text), "expires": .date(session.expires),
             "refreshExpires": .date(session.refreshExpires), "ends": .date(session.ends),
             "cookie": .digest(session.cookie), "family": .digest(session.family),
-            "refresh": .digest(session.refresh),
+            "refresh": .digest(session.refresh), "agent": session.agent.map { .string($0.text) } ?? .null,
         ]
         return RecordChange(IdentityCollections.sessions, .create(session.id.recordID, fields), if: .absent)
     }

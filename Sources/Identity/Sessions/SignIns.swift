@@ -39,12 +39,13 @@ struct SignIns: Sendable {
     /// Begins a session for an account that has just been proven, and ends the account's session whose cookie came with
     /// the sign-in. Throws `auth.invalid` where the account's credentials changed
     /// since the proof.
-    func begin(_ proven: PasswordProof.Proven, from address: ClientAddress, replacing old: SessionCookie?) async throws
-        -> SignIn
+    func begin(
+        _ proven: PasswordProof.Proven, from address: ClientAddress, by agent: ClientAgent?, replacing old: SessionCookie?
+    ) async throws -> SignIn
     {
         let (secrets, configuration) = (Secrets(context.randomness), context.configuration)
         let tokens = AccessTokens(settings: configuration.tokens, randomness: context.randomness)
-        let session = session(proven, secrets, from: address, configuration)
+        let session = session(proven, secrets, from: address, by: agent, configuration)
         let (account, ended) = try await context.writes.write(author: proven.account.id.text) {
             try await plan(session, proven, replacing: old)
         }
@@ -62,12 +63,12 @@ struct SignIns: Sendable {
 
     private func session(
         _ proven: PasswordProof.Proven, _ secrets: Secrets, from address: ClientAddress,
-        _ configuration: IdentityConfiguration
+        by agent: ClientAgent?, _ configuration: IdentityConfiguration
     ) -> Session {
         let now = context.clock.now()
         return Session(
             id: secrets.cookie.id, account: proven.account.id, created: now, lastUsed: now,
-            address: address.description, provider: proven.provider,
+            address: address.description, agent: agent, provider: proven.provider,
             expires: now + configuration.sessions.lifetime,
             refreshExpires: now + configuration.tokens.refreshLifetime,
             cookie: SecretDigest(of: secrets.cookie.secret), family: SecretDigest(of: secrets.refresh.family),

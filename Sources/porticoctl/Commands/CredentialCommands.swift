@@ -91,7 +91,7 @@ struct SessionCommands: AsyncParsableCommand {
         func run() async throws {
             try await options.show(
                 "/admin/v1/accounts/\(name.asPathSegment)/sessions",
-                columns: ["id", "created", "lastUsed", "expires", "address"], list: "sessions")
+                columns: ["id", "created", "lastUsed", "expires", "address", "agent"], list: "sessions")
         }
     }
 

@@ -47,8 +47,8 @@ struct ForgedToken {
 
 extension IdentityFixture {
     /// The key that really signs: what an attacker does not have.
-    func signingKey() throws -> P256.Signing.PrivateKey {
-        let records = store.inner.all("signingKeys").filter { $0["verifiesUntil"].isNull }
+    func signingKey() async throws -> P256.Signing.PrivateKey {
+        let records = try await store.inner.all("signingKeys").filter { $0["verifiesUntil"].isNull }
         guard let text = records.first?["privateKey"].stringValue else { throw CocoaError(.coderValueNotFound) }
         return try P256.Signing.PrivateKey(rawRepresentation: ForgedToken.decode(text))
     }

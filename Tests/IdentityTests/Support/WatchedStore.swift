@@ -1,15 +1,16 @@
 import AdapterKit
+import MemoryStore
 import RecordStorage
 import Synchronization
 
-/// Passes everything on, remembers what was asked, and fails when told to.
-final class WatchedStore: RecordsOnlyStore {
+/// Passes everything on, remembers what was asked, and fails when told to. It yields at each call, so that callers interleave.
+final class WatchedStore: Store {
     enum Operation: Hashable {
         case read(EntityName)
         case write([EntityName])
     }
 
-    let inner = MemoryStore()
+    let inner = MemoryStore(clock: TestClock())
     private let operations = Mutex<[Operation]>([])
     private let failure = Mutex<PorticoError?>(nil)
     private let beforeWrite = Mutex<(@Sendable (WriteTransaction) async -> Void)?>(nil)
@@ -33,14 +34,45 @@ final class WatchedStore: RecordsOnlyStore {
     func position(of adapter: AdapterName) -> Revision { inner.position(of: adapter) }
     func install(_ collections: [CollectionDeclaration]) async throws { try await inner.install(collections) }
     func close() async {}
+    var floor: Revision { inner.floor }
+
+    func changes(after position: Revision, limit: Int) async throws -> [LogEntry] {
+        try await inner.changes(after: position, limit: limit)
+    }
+
+    func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
+    ) async throws -> Result {
+        try await inner.withReadSnapshot(body)
+    }
+
+    func transact<Result: Sendable>(
+        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+    ) async throws -> Result {
+        try await inner.transact(weight: weight, body)
+    }
+
+    func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction {
+        try await inner.compact(bound, dryRun: dryRun)
+    }
+
+    func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int {
+        try await inner.forgetCopies(keptBefore: instant, dryRun: dryRun)
+    }
+
+    func observe<Observer: AnyObject & Sendable>(
+        _ observer: Observer, _ body: @escaping @Sendable (Observer, Revision) -> Void
+    ) { inner.observe(observer, body) }
 
     func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> Record? {
         operations.withLock { $0.append(.read(collection.entity)) }
+        await Task.yield()
         return try await inner.record(id, in: collection, visible: visible)
     }
 
     func query(_ query: Query, in collection: CollectionID) async throws -> RecordPage {
         operations.withLock { $0.append(.read(collection.entity)) }
+        await Task.yield()
         return try await inner.query(query, in: collection)
     }
 
@@ -56,6 +88,7 @@ final class WatchedStore: RecordsOnlyStore {
         await action?(transaction)
         operations.withLock { $0.append(.write(transaction.steps.map(\.change.entity))) }
         if let error = failure.withLock({ $0 }) { throw error }
+        await Task.yield()
         return try await inner.write(transaction)
     }
 }

@@ -81,6 +81,14 @@ export function attempt(work) {
   };
 }
 
+/** A browser and its system, or an app, of what it calls itself. @param {string} [text] */
+export function agentName(text = "") {
+  const find = (/** @type {string[][]} */ pairs) => pairs.find(([pattern]) => new RegExp(pattern).test(text))?.[1];
+  const browser = find([["Edg/", "Edge"], ["OPR/", "Opera"], ["Firefox/", "Firefox"], ["Chrom", "Chrome"], ["Safari/", "Safari"]]);
+  const system = find([["iPhone", "iPhone"], ["iPad", "iPad"], ["Android", "Android"], ["Windows", "Windows"], ["Mac OS", "macOS"], ["Linux", "Linux"]]);
+  return browser ? `${browser}${system ? ` on ${system}` : ""}` : text.split(" ")[0].slice(0, 60);
+}
+
 /** Code with a button that copies it: made here, or found in a page that the server wrote. */
 export class Code extends HTMLElement {
   label = "Copy";

@@ -13,4 +13,14 @@ extension RequestTarget {
         }
         return number
     }
+
+    /// Whether the query has `name=true`; false where it is left out or `false`. Throws `request.invalid` naming the parameter for
+    /// any other word.
+    func flag(_ name: String) throws(PorticoError) -> Bool {
+        switch self[name] {
+        case "true": return true
+        case nil, "false": return false
+        default: throw PorticoError(.requestInvalid, "\(name) is true or false.", target: name)
+        }
+    }
 }
