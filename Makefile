@@ -19,7 +19,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help npm screenshots run test test-all build build-host check check-deploy bench shares instructions kills kills-writes chaos-workers test-older-workers test-host worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install package package-again package-test clean
+.PHONY: help npm screenshots run test test-all build build-host check check-deploy bench shares instructions reloads kills kills-writes chaos-workers test-older-workers test-host worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install package package-again package-test clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -64,8 +64,12 @@ bench: need-formats need-servers build .build/bench-venv/done ## the gateway, th
 shares: build ## what one account that takes all it can get costs another, SECONDS (20) each, against the release build; for a quiet machine with two cores
 	@python3 -B Benchmarks/Resilience/shares.py --seconds $(or $(SECONDS),20)
 
-instructions: need-build need-test ## instructions a byte of the wire formats, held against the recorded ones
+instructions: need-build need-test build-host ## instructions a byte of the wire formats and of requests of the release build, held against the recorded ones
 	@Benchmarks/instructions.py
+	@python3 -B Benchmarks/Gateway/request_instructions.py
+
+reloads: need-build need-test ## RELOADS (300) configurations after each other in one gateway: descriptors, threads and memory stay level, ten minutes
+	@PORTICO_RELOADS=$(or $(RELOADS),300) .ci/test-end-to-end --filter Level test_adapter_changes
 
 fuzz: need-build ## a fuzzer for every reader, transcoding and conversion, FUZZ_SECONDS each; the corpora stay in .build/fuzz/
 	@Sources/WireFormats/Drivers/Fuzz/fuzz.sh .build/fuzz $(FUZZ_SECONDS)

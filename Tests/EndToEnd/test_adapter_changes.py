@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import tempfile
 import time
 import unittest
@@ -135,6 +136,13 @@ class Origins(ChangeTest):
         self.until(lambda: self.gateway.workers().get(name, process) != process)
         self.until(lambda: self.turns(name)[-1] == ("begins", str(self.gateway.workers()[name])))
 
+    def crash_after_upgrade(self, name):
+        """A version whose program ends by itself soon after it was installed gives way to the one before."""
+        before = self.version()
+        self.adapters("upgrade", self.package("1.2.0", works=True))
+        os.kill(self.gateway.workers()[name], 9)
+        self.until(lambda: self.version() == before)
+
     def go_and_come(self, name):
         for enabled in (False, True):
             if name == "plugged":
@@ -147,17 +155,23 @@ class Origins(ChangeTest):
                 self.options[name]["enabled"] = enabled
             self.save()
             self.apply()
-            self.assertEqual(self.gateway.get(self.PATHS[name]).status, 200 if enabled else 404)
+            self.assertEqual(self.gateway.get(self.PATHS[name]).status, self.served(name) if enabled else 404)
+
+    def served(self, name):
+        """What a request for it is answered: 503 where its program is absent."""
+        return 503 if name == "plugged" and (self.program / "silent").exists() else 200
 
     COMMON = (option, access, declaration, restart, go_and_come)
-    TABLE = {"odata": COMMON, "staff": COMMON, "plugged": (*COMMON, crash), "tasks": (*COMMON, crash, release, roll_back)}
+    TABLE = {"odata": COMMON, "staff": COMMON, "plugged": (*COMMON, crash), "tasks": (*COMMON, crash, release, roll_back, crash_after_upgrade)}
+    # How often another generation starts, where that is not once: one whose program is started again is the same one.
+    STARTS = {crash: 0, crash_after_upgrade: 2}
 
     def test_each_origin_meets_each_cause(self):
         self.begin()
         for name, causes in self.TABLE.items():
             for cause in causes:
                 with self.subTest(f"{name}: {cause.__name__}"):
-                    goes = cause in (Origins.go_and_come, Origins.crash)
+                    goes = cause in (Origins.go_and_come, Origins.crash, Origins.crash_after_upgrade)
                     paths = [path for other, path in self.PATHS.items() if other != name or not goes]
                     before, others = self.starts(name), {other: self.starts(other) for other in self.PATHS if other != name}
                     with Callers(4, lambda done, outcomes: self.caller(done, outcomes, paths)) as callers:
@@ -166,15 +180,32 @@ class Origins(ChangeTest):
                         callers.wait_for(20)
                     self.assertEqual(set(callers.outcomes), {200})
                     self.assertEqual(self.gateway.get(self.PATHS[name]).status, 200)
-                    if cause is not Origins.crash:
-                        self.until(lambda: self.starts(name) == before + 1)
+                    self.until(lambda: self.starts(name) == before + self.STARTS.get(cause, 1))
                     self.assertEqual({other: self.starts(other) for other in others}, others)
         for name in ("plugged", "tasks"):
             with self.subTest(name):
                 turns = [turn for turn in self.turns(name)]
                 self.assertGreater(len(turns), 8)
 
-    def test_an_absent_program_returns_as_any_other_generation(self):
+    def test_a_reload_of_everything_changes_every_origin_at_once(self):
+        self.begin()
+        before = {name: self.starts(name) for name in self.PATHS}
+        with Callers(4, lambda done, outcomes: self.caller(done, outcomes, list(self.PATHS.values()))) as callers:
+            callers.wait_for(20)
+            self.options["odata"]["services"]["reference"]["pageSize"] += 1
+            self.fields = {**NAMES, "rank": "integer"}
+            for name in ("plugged", "tasks"):
+                self.options[name]["extra"] = True
+            self.save()
+            os.kill(self.gateway.process.pid, signal.SIGHUP)
+            self.until(lambda: {name: self.starts(name) - count for name, count in before.items()} == dict.fromkeys(before, 1))
+            self.until(lambda: all(len(self.turns(name)) >= 3 for name in ("plugged", "tasks")))
+            callers.wait_for(20)
+        self.assertEqual(set(callers.outcomes), {200})
+        for name in ("plugged", "tasks"):
+            self.check_turns(name)
+
+    def test_an_absent_program_meets_each_cause_and_returns_as_any_other_generation(self):
         del self.options["tasks"]
         self.save()
         gateway = self.start()
@@ -183,10 +214,19 @@ class Origins(ChangeTest):
         (self.program / "silent").touch()
         gateway = self.start()
         self.assertEqual(gateway.get(self.PATHS["plugged"]).status, 503)
-        # What stands for it takes up another access, and the others go on.
-        self.access("plugged")
-        self.assertEqual(gateway.get(self.PATHS["plugged"]).status, 503)
+        # What stands for it meets each cause as any other does, and the others go on.
         paths = [self.PATHS["odata"], self.PATHS["staff"]]
+        for cause in (Origins.option, Origins.access, Origins.go_and_come):
+            with self.subTest(cause.__name__):
+                others = {name: self.starts(name) for name in ("odata", "staff")}
+                with Callers(4, lambda done, outcomes: self.caller(done, outcomes, paths)) as callers:
+                    callers.wait_for(20)
+                    cause(self, "plugged")
+                    callers.wait_for(20)
+                self.assertEqual(set(callers.outcomes), {200})
+                self.assertEqual(gateway.get(self.PATHS["plugged"]).status, 503)
+                self.assertEqual({name: self.starts(name) for name in others}, others)
+        self.assertIn("plugged", self.adapters("restart", "plugged", status=FAILED))
         with Callers(4, lambda done, outcomes: self.caller(done, outcomes, paths)) as callers:
             callers.wait_for(20)
             (self.program / "silent").unlink()
@@ -246,6 +286,10 @@ class UnderLoad(ChangeTest):
                     self.adapters("rollback", "tasks", "--yes")
                 elif number % 10 == 5:
                     self.adapters("restart", "plugged")
+                elif number % 10 == 7:
+                    self.adapters("install", self.package("1.0.0", name="others", adapter="others", entity="others"))
+                elif number % 10 == 9:
+                    self.adapters("remove", "others", "--yes")
             callers.wait_for(max(1, self.REQUESTS - len(callers.outcomes)))
         print(f"{len(callers.outcomes)} requests, {self.ROUNDS} configurations")
         self.assertEqual(set(callers.outcomes), {200})
@@ -254,7 +298,7 @@ class UnderLoad(ChangeTest):
 
 
 class Level(ChangeTest):
-    BEFORE, ROUNDS = 20, 100
+    BEFORE, ROUNDS = 20, int(os.environ.get("PORTICO_RELOADS", 60))
 
     def used(self):
         """(descriptors, threads, resident KiB) once what was replaced is stopped."""

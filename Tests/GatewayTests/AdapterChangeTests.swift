@@ -106,30 +106,26 @@ import Testing
     }
 
     private func prepare(
-        _ new: [ServedAdapter], insteadOf old: [ServedAdapter], by supervisor: AdapterSupervisor
+        _ new: [ServedAdapter], insteadOf old: [ServedAdapter], by supervisor: AdapterSupervisor,
+        feeds: [AdapterName: @Sendable () async -> Void] = [:]
     ) async throws -> AdapterChange {
-        let change = AdapterChange(from: old, to: new, start: start)
+        let change = AdapterChange(from: old, to: new, feeds: feeds, start: start) { [calls] in calls.add("settle") }
         try await supervisor.prepare(change)
         return change
     }
 
-    private func steps(
-        _ calls: Calls, requestsEnd: @escaping @Sendable () async -> Void = {}
-    ) -> AdapterChangeSteps {
-        AdapterChangeSteps(feeds: [:]) { _ in
-            await requestsEnd()
-        } settle: {
-            calls.add("settle")
-        } whenSettled: {
-            calls.add("settled")
-        }
+    private func complete(
+        _ change: AdapterChange, by supervisor: AdapterSupervisor,
+        requestsEnd: @escaping @Sendable () async -> Void = {}
+    ) async {
+        supervisor.exchange(change, limits: AdapterLimits())
+        await supervisor.finish(change) { _ in await requestsEnd() }
     }
 
     private func change(
         _ old: ServedAdapter, to new: ServedAdapter, by supervisor: AdapterSupervisor
     ) async throws {
-        let change = try await prepare([new], insteadOf: [old], by: supervisor)
-        await supervisor.finish(supervisor.exchange(change, limits: AdapterLimits()), steps(calls))
+        await complete(try await prepare([new], insteadOf: [old], by: supervisor), by: supervisor)
     }
 
     @Test
@@ -142,13 +138,10 @@ import Testing
         let change = try await prepare([other], insteadOf: [one], by: supervisor)
         #expect(calls.value == ["start one", "activate one", "start other"])
         #expect((one.parts.answering.current as? Probe)?.name == "one")
-        let exchanged = supervisor.exchange(change, limits: AdapterLimits())
+        supervisor.exchange(change, limits: AdapterLimits())
         #expect((one.parts.answering.current as? Probe)?.name == "other" && other.status.isRunning)
-        await supervisor.finish(exchanged, steps(calls))
-        #expect(
-            calls.value.dropFirst(3) == [
-                "drain one", "activate other", "settle", "settled", "stop one",
-            ])
+        await supervisor.finish(change) { _ in }
+        #expect(calls.value.dropFirst(3) == ["drain one", "activate other", "settle", "stop one"])
         await supervisor.stop()
         #expect(calls.value.suffix(2) == ["drain other", "stop other"])
     }
@@ -158,9 +151,7 @@ import Testing
         let other = served(Probe(name: "other", calls: calls), after: one)
         let supervisor = await supervisor(one)
         let change = try await prepare([other], insteadOf: [one], by: supervisor)
-        await supervisor.finish(
-            supervisor.exchange(change, limits: AdapterLimits()),
-            steps(calls) { [calls] in calls.add("requests") })
+        await complete(change, by: supervisor) { [calls] in calls.add("requests") }
         #expect(calls.value.last == "stop one" && calls.value.filter { $0 == "requests" }.count == 2)
     }
 
@@ -169,18 +160,15 @@ import Testing
         _ old: [ServedAdapter], to new: [ServedAdapter], by supervisor: AdapterSupervisor
     ) async throws -> (end: @Sendable () -> Void, finish: Task<Void, Never>) {
         let change = try await prepare(new, insteadOf: old, by: supervisor)
-        let exchanged = supervisor.exchange(change, limits: AdapterLimits())
+        supervisor.exchange(change, limits: AdapterLimits())
         let (requests, end) = AsyncStream<Never>.makeStream()
-        let isSettled = AsyncStream<Void>.makeStream()
-        let steps = AdapterChangeSteps(feeds: [:]) { deadline in
-            guard deadline > .now + .seconds(60) else { return }
-            for await _ in requests {}
-        } settle: {
-        } whenSettled: {
-            isSettled.continuation.yield()
+        let finish = Task {
+            await supervisor.finish(change) { deadline in
+                guard deadline > .now + .seconds(60) else { return }
+                for await _ in requests {}
+            }
         }
-        let finish = Task { await supervisor.finish(exchanged, steps) }
-        for await _ in isSettled.stream { break }
+        await change.settled()
         return ({ end.finish() }, finish)
     }
 
@@ -207,7 +195,7 @@ import Testing
         let (end, finish) = try await changeUntilRequestsEnd([one], to: [], by: supervisor)
         let again = served(Probe(name: "again", calls: calls))
         let change = try await prepare([again], insteadOf: [], by: supervisor)
-        await supervisor.finish(supervisor.exchange(change, limits: AdapterLimits()), steps(calls))
+        await complete(change, by: supervisor)
         #expect(again.status.isRunning && !calls.value.contains("activate again"))
         end()
         await finish.value
@@ -224,8 +212,8 @@ import Testing
         let other = served(Probe(name: "other", calls: calls), after: one)
         let supervisor = await supervisor(one)
         let change = try await prepare([other], insteadOf: [one], by: supervisor)
-        let exchanged = supervisor.exchange(change, limits: AdapterLimits())
-        let finish = Task { await supervisor.finish(exchanged, steps(calls)) }
+        supervisor.exchange(change, limits: AdapterLimits())
+        let finish = Task { await supervisor.finish(change) { _ in } }
         for await _ in began.stream { break }
         finish.cancel()
         await finish.value
@@ -240,7 +228,7 @@ import Testing
 
         init(_ calls: Calls) { self.calls = calls }
 
-        func activate() { calls.add(slot.withLock { $0 }?.answering == nil ? "nothing answers" : "it answers") }
+        func activate() { calls.add(slot.withLock { $0 }?.parts == nil ? "nothing answers" : "it answers") }
         func handle(_ call: Call) async throws -> OperationResult { .nothing }
     }
 
@@ -271,19 +259,16 @@ import Testing
         let one = served(Probe(name: "one", calls: calls) { for await _ in work.stream {} })
         let other = try await redeclared(Probe(name: "other", calls: calls), after: one)
         let supervisor = await supervisor(one, sleep: Self.forEver)
-        let change = try await prepare([other], insteadOf: [one], by: supervisor)
-        let exchanged = supervisor.exchange(change, limits: AdapterLimits())
+        let change = try await prepare(
+            [other], insteadOf: [one], by: supervisor, feeds: ["probe": { began.continuation.yield() }])
+        supervisor.exchange(change, limits: AdapterLimits())
         let feeds = Task { await supervisor.feedTasks.run() }
-        let steps = AdapterChangeSteps(feeds: ["probe": { began.continuation.yield() }]) { _ in
-        } settle: {
-        } whenSettled: {
-        }
-        let finish = Task { await supervisor.finish(exchanged, steps) }
+        let finish = Task { await supervisor.finish(change) { _ in } }
         for await _ in began.stream { break }
         #expect(!calls.value.contains("activate other"))
         work.continuation.finish()
         await finish.value
-        #expect(calls.value.suffix(3) == ["drain one", "activate other", "stop one"])
+        #expect(calls.value.suffix(4) == ["drain one", "activate other", "settle", "stop one"])
         feeds.cancel()
         await feeds.value
     }
@@ -342,8 +327,7 @@ import Testing
         let supervisor = await supervisor()
         for (old, new) in [([], [one]), ([one], [])] {
             let change = try await prepare(new, insteadOf: old, by: supervisor)
-            await supervisor.finish(
-                supervisor.exchange(change, limits: AdapterLimits()), steps(calls))
+            await complete(change, by: supervisor)
         }
         #expect(
             calls.value.filter { !$0.contains("settle") } == ["start one", "activate one", "drain one", "stop one"])

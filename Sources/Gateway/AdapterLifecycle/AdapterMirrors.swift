@@ -162,7 +162,7 @@ struct ServedMirror: Sendable {
     var status: MirrorStatus { current.status }
     var hasRows: Bool { current.hasRows }
 
-    private var current: Mirror { slot.mirror(id) ?? own }
+    private var current: Mirror { slot.parts?.mirrors.first { $0.id == id } ?? own }
 
     func freshAge() -> MirrorAge? { current.freshAge() }
 

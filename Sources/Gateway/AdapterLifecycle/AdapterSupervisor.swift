@@ -66,7 +66,12 @@ public final class AdapterSupervisor: Sendable {
         _ served: ServedAdapter, _ start: @escaping @Sendable (ServedAdapter) async throws -> Void
     ) async -> String? {
         guard served.status.change({ $0.begin() }) else { return "It was stopped." }
-        var reason = await Self.failure(of: served, within: limits.start, sleep) { try await start(served) }
+        let attempt = Self.run(on: served, within: limits.start, sleep) { try await start(served) }
+        defer { attempt.cancel() }
+        let first = await attempt.stream.first { _ in true }
+        var reason: String? =
+            Task.isCancelled ? "The change was cancelled." : "It has not started within \(limits.start)."
+        if case .returned(let returned)? = first { reason = returned }
         let now = clock.now()
         served.status.change { machine in
             if reason == nil, machine.phase == .stopped { reason = "It was stopped." }
@@ -104,56 +109,47 @@ public final class AdapterSupervisor: Sendable {
         }
     }
 
-    /// Why a start has failed; nil: it has not.
-    private static func failure(
-        of served: ServedAdapter, within time: Duration, _ sleep: @escaping @Sendable (Duration) async throws -> Void,
-        _ start: @escaping @Sendable () async throws -> Void
-    ) async -> String? {
-        let events = run(on: served, within: time, sleep, start)
-        defer { events.cancel() }
-        guard case .returned(let reason)? = await events.stream.first(where: { _ in true }) else {
-            return Task.isCancelled ? "The change was cancelled." : "It has not started within \(time)."
-        }
-        return reason
-    }
-
     private func keepAttempting(_ served: ServedAdapter) async {
         while served.status.change({ $0.begin() }) {
-            guard case .retry(let wait) = await attempt(served) else { return }
-            guard (try? await sleep(wait)) != nil else { return }
+            guard case .retry(let wait) = await attempt(served), (try? await sleep(wait)) != nil else { return }
         }
     }
 
     private func attempt(_ served: ServedAdapter) async -> AdapterLifecycle.Next {
-        let (start, isFirst) = (start, served.status.current.attempts == 1)
-        let events = Self.run(on: served, within: limits.start, sleep) { try await start(served) }
-        for await event in events.stream {
-            defer { if isFirst { settlements.continuation.yield() } }
+        let start = start
+        var isSettling = served.status.current.attempts == 1
+        let attempt = Self.run(on: served, within: limits.start, sleep) { try await start(served) }
+        defer { attempt.cancel() }
+        for await event in attempt.stream {
+            defer {
+                if isSettling { settlements.continuation.yield() }
+                isSettling = false
+            }
             switch event {
             case .deadline:
                 served.status.change { $0.deadlinePassed() }
                 served.log.error("adapter has not started in time", ["seconds": .count(limits.start.wholeSeconds)])
-                events.cancel()
+                attempt.cancel()
             case .returned(let reason):
-                events.cancel()
-                // Stopped while it started.
-                if reason == nil, served.status.current.phase == .stopped { await end(served) }
-                return ended(served, reason)
+                return await ended(served, reason)
             }
         }
-        events.cancel()
         return .nothing
     }
 
-    private func ended(_ served: ServedAdapter, _ reason: String?) -> AdapterLifecycle.Next {
+    private func ended(_ served: ServedAdapter, _ reason: String?) async -> AdapterLifecycle.Next {
         let now = clock.now()
         let next = served.status.change { $0.returned(failingWith: reason, at: now) }
+        let machine = served.status.current
         if case .retry(let wait) = next {
             served.log.error(
                 "adapter failed to start", ["detail": .text(reason ?? ""), "retrySeconds": .count(wait.wholeSeconds)])
-        } else if served.status.current.phase == .running {
-            served.log.info("adapter runs", ["attempts": .count(served.status.current.attempts)])
+        } else if machine.phase == .running {
+            served.log.info("adapter runs", ["attempts": .count(machine.attempts)])
             activate(served)
+        } else if reason == nil {
+            // Stopped while it started.
+            await end(served)
         }
         return next
     }
@@ -232,6 +228,65 @@ public final class AdapterSupervisor: Sendable {
             work.cancel()
             timer.cancel()
         }
+    }
+}
+
+/// The turn to work beside its calls, which the generations of one name have one after the other. It outlives the adapter: one that is
+/// removed and added again may find the work of the generation before.
+///
+/// `Adapter.activate` is called under a lock that nothing else takes, so that no work is ended before it has begun.
+final class AdapterTurn: Sendable {
+    private let turn = Mutex(WorkTurn<ServedAdapter>())
+
+    /// What a generation that runs does beside its calls begins: now, or when that of the one before has ended.
+    func activate(_ served: ServedAdapter) {
+        turn.withLock { turn in
+            guard served.status.change({ $0.activate() }), turn.asks(served) else { return }
+            served.adapter.activate()
+        }
+    }
+
+    /// Whether a generation has work beside its calls that is to be ended. It begins none any more.
+    func drain(_ served: ServedAdapter) -> Bool {
+        turn.withLock { turn in
+            served.status.change { $0.drain() }
+            return turn.leaves(served)
+        }
+    }
+
+    /// What a generation did beside its calls has ended.
+    func workEnded(of served: ServedAdapter) { turn.withLock { $0.ended(served)?.adapter.activate() } }
+}
+
+/// Whose turn it is to work beside its calls: one generation's at a time.
+struct WorkTurn<Generation: AnyObject> {
+    private(set) var working: Generation?
+    private(set) var waiting: Generation?
+    private var isEnding = false
+
+    /// Whether its turn begins; otherwise it does when the one that works has ended.
+    mutating func asks(_ generation: Generation) -> Bool {
+        guard working == nil else {
+            waiting = generation
+            return false
+        }
+        working = generation
+        return true
+    }
+
+    /// Whether it works, and has to end that, which is said once. It waits no more.
+    mutating func leaves(_ generation: Generation) -> Bool {
+        if waiting === generation { waiting = nil }
+        guard working === generation, !isEnding else { return false }
+        isEnding = true
+        return true
+    }
+
+    /// Whose turn begins. Nothing where another one works.
+    mutating func ended(_ generation: Generation) -> Generation? {
+        guard working === generation else { return nil }
+        (working, waiting, isEnding) = (waiting, nil, false)
+        return working
     }
 }
 

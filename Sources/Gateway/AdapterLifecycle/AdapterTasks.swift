@@ -6,76 +6,65 @@ public final class AdapterTasks: Sendable {
     /// Who has a task. Kept until that is ended.
     typealias Owner = AnyObject & Sendable
 
-    private final class Item: Sendable {
-        let owner: any Owner
-        let body: @Sendable () async -> Void
-        let stop = AsyncStream<Void>.makeStream()
-        let end = AsyncStream<Void>.makeStream()
+    private enum Work: Sendable {
+        /// Until ``AdapterTasks/run()`` is called.
+        case waiting(any Owner, @Sendable () async -> Void)
+        /// Or has returned by itself.
+        case running(any Owner, Task<Void, Never>)
 
-        init(_ owner: any Owner, _ body: @escaping @Sendable () async -> Void) {
-            self.owner = owner
-            self.body = body
+        /// Detached, so that nothing of the request that has caused it goes on in it.
+        var begun: Work {
+            guard case .waiting(let owner, let body) = self else { return self }
+            return .running(owner, Task.detached { await body() })
         }
 
-        /// Until it returns or is to stop.
-        func run() async {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.body() }
-                group.addTask { for await _ in self.stop.stream {} }
-                await group.next()
-                group.cancelAll()
-            }
+        /// Cancels it, and returns when it has ended.
+        func end() async {
+            guard case .running(_, let task) = self else { return }
+            task.cancel()
+            await task.value
         }
     }
 
     private struct State {
-        /// Those that wait for ``AdapterTasks/run()``, run, or have returned by themselves, until they are ended.
-        var items: [ObjectIdentifier: Item] = [:]
-        /// Owners whose task runs.
-        var running: Set<ObjectIdentifier> = []
+        var work: [ObjectIdentifier: Work] = [:]
+        var isRunning = false
+        var hasEnded = false
     }
 
     private let state = Mutex(State())
-    private let begun = AsyncStream<Item>.makeStream()
 
     /// There is none.
     public init() {}
 
     /// Begins the task of an owner that has none, once ``run()`` is called.
     func begin(_ owner: any Owner, _ body: @escaping @Sendable () async -> Void) {
-        let item = Item(owner, body)
-        state.withLock { $0.items[ObjectIdentifier(owner)] = item }
-        begun.continuation.yield(item)
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            let work = Work.waiting(owner, body)
+            state.work[ObjectIdentifier(owner)] = state.isRunning ? work.begun : work
+        }
     }
 
     /// Cancels the owner's task, and returns when it has ended; at once where it has returned by itself, or there is none.
     func end(_ owner: any Owner) async {
-        let (item, isRunning) = state.withLock { state in
-            (state.items.removeValue(forKey: ObjectIdentifier(owner)), state.running.contains(ObjectIdentifier(owner)))
-        }
-        guard let item else { return }
-        item.stop.continuation.finish()
-        guard isRunning else { return }
-        for await _ in item.end.stream {}
+        await state.withLock { $0.work.removeValue(forKey: ObjectIdentifier(owner)) }?.end()
     }
 
     /// Runs them until it is cancelled. To be called once.
     public func run() async {
-        await withDiscardingTaskGroup { group in
-            for await item in begun.stream {
-                let owner = ObjectIdentifier(item.owner)
-                let isWanted = state.withLock { state in
-                    guard state.items[owner] === item else { return false }
-                    state.running.insert(owner)
-                    return true
-                }
-                guard isWanted else { continue }
-                group.addTask {
-                    await item.run()
-                    self.state.withLock { _ = $0.running.remove(owner) }
-                    item.end.continuation.finish()
-                }
-            }
+        state.withLock { state in
+            state.isRunning = true
+            state.work = state.work.mapValues(\.begun)
+        }
+        while (try? await Task.sleep(for: .seconds(3_600))) != nil {}
+        let all = state.withLock { state in
+            state.hasEnded = true
+            defer { state.work = [:] }
+            return state.work.values
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for work in all { group.addTask { await work.end() } }
         }
     }
 }

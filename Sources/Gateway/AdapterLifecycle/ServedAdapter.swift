@@ -36,7 +36,7 @@ public final class ServedAdapter: Sendable {
         deciding = self.declaration.decidingWriters
         (self.adapter, self.isPlaceholder, self.log) = (adapter, isPlaceholder, log)
         thread = AdapterThread(label: "adapter.\(declaration.name)")
-        if old == nil { slot.use(self) }
+        if old == nil { slot.parts = parts }
     }
 
     /// Whether mirrors, streams and what is still to be sent of one go on with the other.
@@ -45,7 +45,7 @@ public final class ServedAdapter: Sendable {
     /// What outlives generations goes by this one from now on.
     func takesPlace() {
         parts.answering.replace(with: adapter, status)
-        slot.use(self)
+        slot.parts = parts
         for mirror in parts.mirrors {
             guard let declared = declaration.mirrors.first(where: { $0.entity == mirror.source.entity }) else {
                 continue
@@ -86,6 +86,112 @@ public final class ServedAdapter: Sendable {
     }
 }
 
+/// The place of one adapter, which its generations take one after the other: what outlives each of them.
+public final class AdapterSlot: Sendable {
+    private struct State {
+        /// Of the generation that answers now.
+        weak var parts: AdapterParts?
+        var protections: [CollectionID: RefreshProtection] = [:]
+    }
+
+    /// What the adapter counts and measures of itself.
+    let metrics = AdapterMetricValues()
+    private let refusesCalls = Atomic<Bool>(false)
+    private let state = Mutex(State())
+
+    init() {}
+
+    /// An operator has its calls refused, whether it runs or not.
+    var isDisabled: Bool {
+        get { refusesCalls.load(ordering: .acquiring) }
+        set { refusesCalls.store(newValue, ordering: .releasing) }
+    }
+
+    /// What outlives the generation that answers now, and asks it.
+    var parts: AdapterParts? {
+        get { state.withLock { $0.parts } }
+        set { state.withLock { $0.parts = newValue } }
+    }
+
+    /// What a refresh of these records leaves as it is, whichever generation writes and whichever refreshes.
+    func protection(of id: CollectionID) -> RefreshProtection {
+        state.withLock { state in
+            let protection = state.protections[id] ?? RefreshProtection(of: id)
+            state.protections[id] = protection
+            return protection
+        }
+    }
+}
+
+/// What goes on from one generation to the next where both store, mirror and stream the same: mirrors, changes that are still to
+/// be sent, kept answers and live feeds. They ask the generation that answers now.
+final class AdapterParts: Sendable {
+    let answering: AnsweringGeneration
+    /// Of its entities whose truth is in another system.
+    let mirrors: [Mirror]
+    /// Those whose rows belong to single callers.
+    let callerMirrors: [AdapterCallerMirror]
+    /// Of its operations that other systems answer.
+    let callsThrough: [AdapterCallThrough]
+    /// What callers change of them.
+    let writes: [MirrorWrites]
+
+    /// `mirroring`: needed where the declaration has mirrors, or operations that other systems answer.
+    init(
+        of declaration: AdapterDeclaration, _ answering: AnsweringGeneration, _ mirroring: MirrorSetup?,
+        slot: AdapterSlot, log: Log
+    ) {
+        self.answering = answering
+        writes = mirroring?.writes(of: declaration, adapter: answering, slot: slot, log: log) ?? []
+        mirrors = mirroring?.mirrors(of: declaration, adapter: answering, writes: writes, log: log) ?? []
+        callsThrough = mirroring?.callsThrough(of: declaration, log: log) ?? []
+        callerMirrors = mirroring?.callerMirrors(of: declaration, adapter: answering, log: log) ?? []
+    }
+}
+
+/// The generation that answers what outlives generations.
+final class AnsweringGeneration: Sendable {
+    private struct State {
+        let adapter: any Adapter
+        let status: AdapterStatus
+
+        /// Throws `adapter.unavailable` unless it runs.
+        var running: any Adapter {
+            get throws {
+                try status.requireRunning()
+                return adapter
+            }
+        }
+    }
+
+    private let state: Mutex<State>
+
+    init(_ adapter: any Adapter, _ status: AdapterStatus) {
+        state = Mutex(State(adapter: adapter, status: status))
+    }
+
+    private var now: State { state.withLock { $0 } }
+
+    var current: any Adapter { now.adapter }
+
+    /// Throws `adapter.unavailable` unless it runs.
+    var running: any Adapter { get throws { try now.running } }
+
+    func replace(with adapter: any Adapter, _ status: AdapterStatus) {
+        state.withLock { $0 = State(adapter: adapter, status: status) }
+    }
+
+    /// Reads by the one that answers. Where that fails and another one has taken its place meanwhile, by that one.
+    func read<Result>(_ body: (any Adapter) async throws -> Result) async throws -> Result {
+        let asked = now
+        do { return try await body(try asked.running) } catch {
+            let now = now
+            guard now.status !== asked.status, !Task.isCancelled else { throw error }
+            return try await body(try now.running)
+        }
+    }
+}
+
 /// What an adapter adds to services of others, performed by the generation that answers.
 private struct AnsweringServiceOperations: ServiceOperations {
     let position: Int
@@ -93,7 +199,7 @@ private struct AnsweringServiceOperations: ServiceOperations {
     let slot: AdapterSlot
 
     func perform(_ call: ServiceCall) async throws -> ServiceResult {
-        guard let all = slot.answering?.adapter.serviceOperations, all.indices.contains(position) else {
+        guard let all = slot.parts?.answering.current.serviceOperations, all.indices.contains(position) else {
             throw PorticoError(.adapterUnavailable, "The adapter does not answer this operation.")
         }
         return try await all[position].perform(call)

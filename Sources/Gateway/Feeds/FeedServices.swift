@@ -15,35 +15,21 @@ public struct FeedServices: Sendable {
     let feeds: [Served]
     let live: LiveBroadcaster
 
-    /// Throws where a declaration makes no sense.
+    /// The feeds of these adapters, whose streams are admitted by `sync`. `old`: those of the configuration before; feeds of adapters
+    /// that were there (``ServedAdapter/hasParts(of:)``) go on. Throws where a declaration makes no sense.
     public init(
-        adapters: [ServedAdapter], store: any Store, sync: SyncServices, settings: FeedSettings, log: Log
+        _ old: FeedServices? = nil, adapters: [ServedAdapter], store: any Store, sync: SyncServices,
+        settings: FeedSettings, log: Log
     ) throws {
         live = sync.live
         feeds = try adapters.flatMap { served in
-            try served.declaration.liveFeeds.map { feed in
+            let known = old?.feeds.filter { $0.adapter.hasParts(of: served) } ?? []
+            guard known.isEmpty else { return known.map { Served(adapter: served, broadcaster: $0.broadcaster) } }
+            return try served.declaration.liveFeeds.map { feed in
                 let reader = try FeedReader(feed, of: served.declaration, epoch: store.epoch)
                 return Served(
                     adapter: served, broadcaster: FeedBroadcaster(reader, store: store, settings: settings, log: log))
             }
-        }
-    }
-
-    /// The feeds of these adapters, whose streams are admitted by `sync`. Those of adapters that were there before
-    /// (``ServedAdapter/hasParts(of:)``) go on. Throws where a declaration makes no sense.
-    public init(
-        _ old: FeedServices, adapters: [ServedAdapter], store: any Store, sync: SyncServices, settings: FeedSettings,
-        log: Log
-    ) throws {
-        let made = try FeedServices(
-            adapters: adapters.filter { served in !old.feeds.contains { $0.adapter.hasParts(of: served) } },
-            store: store, sync: sync, settings: settings, log: log)
-        live = sync.live
-        feeds = adapters.flatMap { served in
-            let known = old.feeds.filter { $0.adapter.hasParts(of: served) }.map { feed in
-                Served(adapter: served, broadcaster: feed.broadcaster)
-            }
-            return known + made.feeds.filter { $0.adapter === served }
         }
     }
 

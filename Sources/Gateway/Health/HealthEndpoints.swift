@@ -11,7 +11,7 @@ public final class Readiness: Sendable {
     private let store: @Sendable () -> String?
 
     /// `store` is one word for why the store cannot be written; nil: it can.
-    public init(adapters: [ServedAdapter], store: @escaping @Sendable () -> String?) {
+    public init(adapters: [ServedAdapter] = [], store: @escaping @Sendable () -> String?) {
         self.adapters = Mutex(adapters)
         self.store = store
     }

@@ -25,7 +25,7 @@ final class AdapterProgram: Sendable {
     private let isBeingAsked = Mutex(false)
     /// By which it is run to be asked.
     private let settings: Mutex<Result<WorkerSettings, CommandError>>
-    private let returns = Mutex<UnavailableAdapterRetries?>(nil)
+    private let returns = Mutex<WorkQueue<AdapterName>?>(nil)
 
     /// A program that was installed as this adapter, or is being installed; nil: one that a configuration names.
     init(_ path: String, installedAs name: AdapterName? = nil, files: GatewayFiles, isRequired: Bool = false) {
@@ -135,9 +135,9 @@ final class AdapterProgram: Sendable {
     }
 
     /// Attempts to start the adapter go there while it is absent.
-    func report(to returns: UnavailableAdapterRetries) { self.returns.withLock { $0 = returns } }
+    func report(to returns: WorkQueue<AdapterName>) { self.returns.withLock { $0 = returns } }
 
-    fileprivate func attempt(_ name: AdapterName) { returns.withLock { $0 }?.attempt(name) }
+    fileprivate func attempt(_ name: AdapterName) { returns.withLock { $0 }?.add(name) }
 
     /// What can be set for a program that does not answer, and where.
     private var hint: String { settingsHint + (unreadableFolder == nil ? "" : "; \(Self.folderHint)") }
@@ -208,17 +208,4 @@ private final class AbsentAdapter: Adapter {
     func handle(_ call: Call) async throws -> OperationResult {
         throw PorticoError(.adapterUnavailable, "This service is not available at the moment.", retryAfter: 5)
     }
-}
-
-/// Adapters whose programs are absent, at each attempt to start them.
-final class UnavailableAdapterRetries: Sendable {
-    let attempts: AsyncStream<AdapterName>
-    private let continuation: AsyncStream<AdapterName>.Continuation
-
-    init() {
-        // One that is attempted again while it waits to be asked needs no second place.
-        (attempts, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
-    }
-
-    func attempt(_ name: AdapterName) { continuation.yield(name) }
 }

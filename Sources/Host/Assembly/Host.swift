@@ -3,6 +3,7 @@ import AttachmentFiles
 import Backups
 import Foundation
 import Gateway
+import HTTPServer
 import Identity
 import Logging
 import Push
@@ -23,11 +24,11 @@ struct Host {
     let push: CurrentPush
     let upstreams: HostUpstreams
     /// What adapters are started with; another configuration may bring other upstreams.
-    let starts: CurrentStart
+    let starts: Current<AdapterStart>
     /// What answers until the configuration changes.
     let first: HostGeneration
     let assembly: HostAssembly
-    let current: CurrentGeneration
+    let current: Current<HostGeneration>
     let store: SQLiteStore
     /// Nil: none are configured.
     let backups: BackupService?
@@ -72,25 +73,14 @@ struct Host {
         traces.use(settings.traces, try settings.traces?.destination(in: upstreams.all))
         self.traces = traces
         push = CurrentPush(try PushServices(settings.push, upstreams.all, logger: logger))
-        let mirroring = try await MirrorSetup(
-            plan.mirrors, in: store, ofCallers: Set(settings.upstreams.filter(\.value.actsForCallers).keys),
-            clock: SystemClock())
-        let adapters =
-            plan.adapters.map {
-                ServedAdapter($0, limits: settings.adapters, mirroring: mirroring, logger: logger)
-            } + (plan.hasWritableMirror ? [.pendingWrites(log: log)] : [])
         scratch = try ScratchDirectory(settings.dataDirectory.appending(path: ScratchDirectory.folderName))
         let attachments = try AttachmentFiles(
             in: settings.attachmentFolder,
             limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
-        let sync = try await SyncServices(
-            adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
-            clock: SystemClock())
-        let feeds = try FeedServices(
-            adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
+        let seen = SeenDevices(clock: SystemClock())
         let watch = StoreWatch(store: store, attachments: attachments)
         self.watch = watch
-        readiness = Readiness(adapters: adapters) { watch.problem }
+        readiness = Readiness { watch.problem }
         let target = try settings.backups?.target(upstreams.all)
         let backups = settings.backups.flatMap { plan in
             target.map {
@@ -108,17 +98,19 @@ struct Host {
                     contents: found.contents, freeBytes: found.freeBytes, logFileBytes: found.logFileBytes)
             }, upstreams: upstreams,
             configuration: configuration, packages: packages, console: ConsoleState(),
+            seen: seen,
             figures: FigureHistory(settings.gateway.metrics, clock: SystemClock()) {
-                try await sync.seen.count(in: store)
+                try await seen.count(in: store)
             },
             logs: logs,
             readiness: readiness,
             started: SystemClock().now(), log: log, logger: logger,
             metrics: settings.gateway.metrics, traces: traces, isRestorePending: { restore.isPrepared },
             backups: backups.map { GatewayBackups(service: $0, target: target?.place ?? "") })
-        let first = try assembly.generation(
-            plan, GenerationParts(adapters: adapters, sync: sync, feeds: feeds), after: nil)
-        (self.first, current) = (first, CurrentGeneration(first))
+        let first = try await assembly.generation(plan)
+        (self.first, current) = (first, Current(first))
+        let (adapters, feeds) = (first.adapters, first.feeds)
+        readiness.use(adapters)
         let metrics = HostMetrics(store: store, upstreams: upstreams, traces: traces, backups: backups)
         settings.gateway.metrics.collect(as: "host") { metrics.collect(into: &$0) }
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
@@ -127,7 +119,7 @@ struct Host {
             serviceOperations: adapters.flatMap(\.serviceOperations),
             upstreams: plan.upstreams(of: upstreams.all),
             samples: SampleLoading(isWanted: settings.loadsSampleData), scratch: scratch)
-        let starts = CurrentStart(start)
+        let starts = Current(start)
         self.starts = starts
         supervisor = AdapterSupervisor(adapters, limits: settings.adapters, clock: SystemClock()) {
             try await starts.value.run($0)
@@ -176,24 +168,76 @@ struct HostGeneration: Sendable {
     func adapter(_ name: AdapterName) -> ServedAdapter? { adapters.first { $0.declaration.name == name } }
 }
 
-/// What answers now.
-final class CurrentGeneration: Sendable {
-    private let generation: Mutex<HostGeneration>
+/// The listeners, which outlive configurations.
+struct RunningServers: Sendable {
+    let front: GatewayServer
+    let administration: GatewayServer
+    /// Nil: there is the admin socket alone.
+    let administrationListener: GatewayServer?
+    let certificate: Current<ServerCertificate>?
+    /// That of the admin listener.
+    let administrationCertificate: Current<ServerCertificate>?
+    let sync: CurrentSync
+    let logs: HostLogs
+    /// Of the admin listener.
+    let administrationPort: ListeningPort
 
-    init(_ generation: HostGeneration) {
-        self.generation = Mutex(generation)
+    /// Requests and connections from now on belong to this generation. Returns the requests that do not yet.
+    func use(_ generation: HostGeneration, _ settings: HostSettings) -> [RequestsUnderWay] {
+        let frontSettings = settings.frontSettings(.tcp(host: settings.host, port: settings.port), logs)
+        if let renewed = settings.mount.certificate { certificate?.replace(with: renewed) }
+        var requests = [
+            front.replace(generation.gateway, frontSettings),
+            administration.replace(generation.administration, settings.administrationSettings(logs)),
+        ]
+        if let administrationListener, let listener = settings.adminListener {
+            if let renewed = listener.certificate { administrationCertificate?.replace(with: renewed) }
+            requests.append(
+                administrationListener.replace(
+                    generation.administrationListener,
+                    settings.administrationSettings(listener, port: administrationPort, logs)))
+        }
+        sync.replace(with: generation.sync)
+        return requests
     }
-
-    var value: HostGeneration { generation.withLock { $0 } }
-
-    func replace(with other: HostGeneration) { generation.withLock { $0 = other } }
 }
 
-/// What a generation's gateways are made of.
-struct GenerationParts: Sendable {
-    let adapters: [ServedAdapter]
-    let sync: SyncServices
-    let feeds: FeedServices
+/// The sync services that live streams are opened with; another configuration may bring others.
+final class CurrentSync: Sendable {
+    private let sync: Mutex<SyncServices>
+    let changes: AsyncStream<SyncServices>
+    private let continuation: AsyncStream<SyncServices>.Continuation
+
+    init(_ sync: SyncServices) {
+        self.sync = Mutex(sync)
+        (changes, continuation) = AsyncStream.makeStream()
+    }
+
+    var value: SyncServices { sync.withLock { $0 } }
+
+    /// Streams of the services before end with a `reconnect` event.
+    func replace(with other: SyncServices) {
+        let old = sync.withLock { sync in
+            defer { sync = other }
+            return sync
+        }
+        guard !old.isSame(as: other) else { return }
+        continuation.yield(other)
+        old.stop()
+    }
+}
+
+/// A value that another configuration replaces.
+final class Current<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+
+    init(_ value: Value) {
+        state = Mutex(value)
+    }
+
+    var value: Value { state.withLock { $0 } }
+
+    func replace(with other: Value) { state.withLock { $0 = other } }
 }
 
 /// What the gateways of every configuration have in common.
@@ -206,6 +250,7 @@ struct HostAssembly: Sendable {
     let configuration: any ConfigurationControl
     let packages: any AdapterDeployment
     let console: ConsoleState
+    let seen: SeenDevices
     let figures: FigureHistory
     let logs: any LogDirectory
     let readiness: Readiness
@@ -218,11 +263,23 @@ struct HostAssembly: Sendable {
     let isRestorePending: @Sendable () -> Bool
     let backups: (any BackupControl)?
 
-    /// Throws ``RouteTable/Conflict``.
+    /// What answers from this plan on. `old`: what has answered; nil: nothing. `changed`: the adapters of which another generation takes
+    /// the place; the others are the same. `keepsSync`: none of them is declared otherwise, so that all have the parts that they
+    /// had. Throws ``RouteTable/Conflict``.
     func generation(
-        _ plan: HostPlan, _ parts: GenerationParts, after old: HostGeneration?
-    ) throws -> HostGeneration {
-        let (settings, adapters, sync) = (plan.settings, parts.adapters, parts.sync)
+        _ plan: HostPlan, after old: HostGeneration? = nil, changed: Set<AdapterName> = [], keepsSync: Bool = false
+    ) async throws -> HostGeneration {
+        let settings = plan.settings
+        let adapters = try await adapters(plan, after: old, changed: changed)
+        let kept = keepsSync ? old?.sync : nil
+        let sync =
+            if let kept { kept } else {
+                try await SyncServices(
+                    adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
+                    clock: SystemClock(), seen: seen)
+            }
+        let feeds = try FeedServices(
+            old?.feeds, adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
         var gatewaySettings = settings.gateway
         (gatewaySettings.metrics, gatewaySettings.tracer) = (metrics, traces.tracer(settings.traces))
         let maintenance = maintenance(plan)
@@ -236,9 +293,9 @@ struct HostAssembly: Sendable {
             started: started, clock: SystemClock(), log: log, isRestorePending: isRestorePending,
             succeeding: old?.administration)
         return HostGeneration(
-            adapters: adapters, sync: sync, feeds: parts.feeds,
+            adapters: adapters, sync: sync, feeds: feeds,
             gateway: try Gateway(
-                adapters: adapters, store: store, identity: identity, sync: sync, feeds: parts.feeds,
+                adapters: adapters, store: store, identity: identity, sync: sync, feeds: feeds,
                 settings: gatewaySettings, readiness: readiness, clock: SystemClock(), log: log,
                 succeeding: old?.gateway), administration: administration,
             administrationListener: try Gateway(
@@ -248,33 +305,26 @@ struct HostAssembly: Sendable {
                 }, console: console, succeeding: old?.administrationListener), maintenance: maintenance)
     }
 
-    /// The parts of the generation after `old`. `changed`: the adapters of which another generation takes the place; the others
-    /// are the same. `keepsSync`: none of them is declared otherwise, so that all have the parts that they had.
-    func parts(
-        _ plan: HostPlan, after old: HostGeneration, changed: Set<AdapterName>, keepsSync: Bool
-    ) async throws -> GenerationParts {
+    private func adapters(
+        _ plan: HostPlan, after old: HostGeneration?, changed: Set<AdapterName>
+    ) async throws -> [ServedAdapter] {
         let settings = plan.settings
+        func kept(_ planned: HostPlan.PlannedAdapter) -> ServedAdapter? {
+            let name = planned.declaration.name
+            return changed.contains(name) ? nil : old?.adapter(name)
+        }
+        let made = Set(plan.adapters.filter { kept($0) == nil }.map(\.declaration.name))
         let mirroring = try await MirrorSetup(
-            plan.mirrors.filter { changed.contains($0.adapter) }, in: store,
+            plan.mirrors.filter { made.contains($0.adapter) }, in: store,
             ofCallers: Set(settings.upstreams.filter(\.value.actsForCallers).keys), clock: SystemClock())
-        var adapters = plan.adapters.map { planned in
-            let before = old.adapter(planned.declaration.name)
-            if let before, !changed.contains(planned.declaration.name) { return before }
-            return ServedAdapter(
-                planned, limits: settings.adapters, mirroring: mirroring, succeeding: before, logger: logger)
+        let adapters = plan.adapters.map { planned in
+            kept(planned)
+                ?? ServedAdapter(
+                    planned, limits: settings.adapters, mirroring: mirroring,
+                    succeeding: old?.adapter(planned.declaration.name), logger: logger)
         }
-        if plan.hasWritableMirror {
-            adapters.append(old.adapter(PendingWriteRecords.declaration.name) ?? .pendingWrites(log: log))
-        }
-        let sync =
-            keepsSync
-            ? old.sync
-            : try await SyncServices(
-                adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
-                clock: SystemClock(), seen: old.sync.seen)
-        let feeds = try FeedServices(
-            old.feeds, adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
-        return GenerationParts(adapters: adapters, sync: sync, feeds: feeds)
+        guard plan.hasWritableMirror else { return adapters }
+        return adapters + [old?.adapter(PendingWriteRecords.declaration.name) ?? .pendingWrites(log: log)]
     }
 
     private func maintenance(_ plan: HostPlan) -> StoreMaintenance {
@@ -334,120 +384,5 @@ extension ServedAdapter {
             declaration: planned.declaration, adapter: planned.adapter, limits: limits,
             mirroring: mirroring, succeeding: old, isPlaceholder: planned.isAbsent,
             log: Log(logger, label: planned.declaration.name.text))
-    }
-}
-
-/// One attempt to start an adapter: what the host gives it.
-struct AdapterStart: Sendable {
-    let store: any Store
-    let identity: Identity
-    var feeds: FeedServices
-    let push: any PushSender
-    let serviceOperations: [any ServiceOperations]
-    var upstreams: [AdapterName: AdapterUpstreams]
-    let samples: SampleLoading
-    let scratch: ScratchDirectory
-
-    func run(_ served: ServedAdapter) async throws {
-        let name = served.declaration.name
-        try await samples.load(served, in: store)
-        try await served.start(
-            in: store, accounts: identity.accounts, clock: SystemClock(), live: feeds.signals(of: name),
-            push: push,
-            upstreams: upstreams[name] ?? AdapterUpstreams(),
-            serviceOperations: serviceOperations, scratch: scratch)
-    }
-
-    /// By another configuration.
-    func with(_ upstreams: [AdapterName: AdapterUpstreams], _ feeds: FeedServices) -> AdapterStart {
-        var other = self
-        (other.upstreams, other.feeds) = (upstreams, feeds)
-        return other
-    }
-}
-
-/// What adapters are started with now.
-final class CurrentStart: Sendable {
-    private let start: Mutex<AdapterStart>
-
-    init(_ start: AdapterStart) {
-        self.start = Mutex(start)
-    }
-
-    var value: AdapterStart { start.withLock { $0 } }
-
-    func replace(with other: AdapterStart) { start.withLock { $0 = other } }
-}
-
-/// Loads each adapter's sample records once, where they are wanted.
-final class SampleLoading: Sendable {
-    private let isWanted: Bool
-    private let loaded = Mutex<Set<AdapterName>>([])
-
-    init(isWanted: Bool) {
-        self.isWanted = isWanted
-    }
-
-    func load(_ served: ServedAdapter, in store: any Store) async throws {
-        let name = served.declaration.name
-        guard isWanted, !loaded.withLock({ $0.contains(name) }) else { return }
-        try await SampleData(served, store: store).load()
-        loaded.withLock { _ = $0.insert(name) }
-    }
-
-    /// Where it fails, the adapter's start tries again, and fails by it.
-    func loadEarly(_ served: ServedAdapter, in store: any Store) async {
-        do {
-            try await load(served, in: store)
-        } catch {
-            served.log.error("sample records cannot be loaded", ["detail": .text("\(error)")])
-        }
-    }
-}
-
-/// Fills an adapter that has no records with those it brings for showing itself. What is mirrored of another system is none
-/// of them.
-struct SampleData {
-    private let served: ServedAdapter
-    private let records: any RecordStore
-
-    init(_ served: ServedAdapter, store: any Store) {
-        self.served = served
-        records = served.ownRecords(in: store)
-    }
-
-    /// One transaction, so that a first start that is interrupted leaves nothing half-loaded.
-    func load() async throws {
-        let mirrored = Set(served.declaration.mirrors.map(\.entity))
-        for entity in served.declaration.entities where !mirrored.contains(entity.name) {
-            if try await records.count(nil, in: entity.name) > 0 { return }
-        }
-        let samples = try served.adapter.sampleRecords().filter { !$0.records.isEmpty }
-        guard !samples.isEmpty else { return }
-        served.log.info(
-            "loading sample records",
-            ["entities": .text(samples.map { "\($0.entity) \($0.records.count)" }.joined(separator: ", "))])
-        let changes = samples.flatMap { sample in
-            sample.records.map { RecordChange(sample.entity, .create(nil, $0)) }
-        }
-        _ = try await records.apply(changes)
-        served.log.info("sample records loaded", ["records": .count(changes.count)])
-    }
-}
-
-/// The accounts of the demonstration, made where they are not there yet.
-struct DemoAccounts {
-    private let accounts: [HostSettings.DemoAccount]
-
-    init(_ accounts: [HostSettings.DemoAccount]) {
-        self.accounts = accounts
-    }
-
-    func create(in identity: Identity, log: Log) async throws {
-        for account in accounts where try await identity.administration.account(named: account.name) == nil {
-            try await identity.administration.addAccount(
-                NewAccount(account.name, roles: account.roles, password: account.password), by: .system)
-            log.info("demo account created", ["account": .text("\(account.name)")])
-        }
     }
 }

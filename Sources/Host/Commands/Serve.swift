@@ -59,7 +59,9 @@ struct Serve<Program: HostProgram>: AsyncParsableCommand {
         let reload = ConfigurationReload(plan, logger: logger) {
             try options.load(Program.adapters, plugins: $0, packages: $1, toleratesUnknown: $2)
         }
-        let (probations, absent) = (Probations(), UnavailableAdapterRetries())
+        let probations = WorkQueue<Probation>()
+        // One that is attempted again while it waits to be asked needs no second place.
+        let absent = WorkQueue<AdapterName>(.bufferingNewest(64))
         for planned in plan.adapters { planned.absent?.report(to: absent) }
         let packages = PackageDeployment(
             data: plan.settings.dataDirectory.path, reload: reload, probations: probations, logger: logger)
@@ -69,7 +71,7 @@ struct Serve<Program: HostProgram>: AsyncParsableCommand {
         let listener = try Listener(plan.settings)
         let announcement = Announcement(readiness: host.readiness)
         let servers = servers(host, plan.settings, listener, announcement, logs, logger)
-        let retirements = Retirements()
+        let retirements = WorkQueue<Retirement>()
         await reload.begin(.init(host: host, servers: servers, retirements: retirements, levels: levels))
         let configuration = services(
             host, plan.settings, servers,
@@ -124,8 +126,8 @@ struct Serve<Program: HostProgram>: AsyncParsableCommand {
         }
         return RunningServers(
             front: front, administration: administration, administrationListener: administrationListener,
-            certificate: settings.mount.certificate.map { CurrentCertificate($0) },
-            administrationCertificate: settings.adminListener?.certificate.map { CurrentCertificate($0) },
+            certificate: settings.mount.certificate.map { Current($0) },
+            administrationCertificate: settings.adminListener?.certificate.map { Current($0) },
             sync: CurrentSync(host.first.sync), logs: logs, administrationPort: administrationPort)
     }
 
@@ -146,12 +148,18 @@ struct Serve<Program: HostProgram>: AsyncParsableCommand {
         var services = [
             signalled,
             named("deadlines", DeadlineService(gateways: [host.first.gateway, host.first.administration])),
-            named("retirements", RetirementService(retirements: reloading.retirements)),
+            named("retirements", WorkQueueService(queue: reloading.retirements) { await $0.run() }),
             named(
                 "probations",
-                ProbationService(
-                    probations: reloading.probations, packages: reloading.packages, current: host.current)),
-            named("absent programs", AbsentProgramService(programs: reloading.absent, packages: reloading.packages)),
+                WorkQueueService(queue: reloading.probations) {
+                    [packages = reloading.packages, current = host.current] in
+                    await packages.watch($0, in: current)
+                }),
+            named(
+                "absent programs",
+                WorkQueueService(queue: reloading.absent) { [packages = reloading.packages] in
+                    await packages.attemptReturn(of: $0)
+                }),
             named(
                 "store watch", StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
             named("adapters", AdapterService(host: host, announcement: announcement)),
@@ -193,8 +201,8 @@ struct Serve<Program: HostProgram>: AsyncParsableCommand {
 /// What changes the configuration, and what ends what was replaced.
 private struct Reloading {
     let configuration: ConfigurationReload
-    let retirements: Retirements
+    let retirements: WorkQueue<Retirement>
     let packages: PackageDeployment
-    let probations: Probations
-    let absent: UnavailableAdapterRetries
+    let probations: WorkQueue<Probation>
+    let absent: WorkQueue<AdapterName>
 }

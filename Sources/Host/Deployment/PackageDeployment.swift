@@ -12,7 +12,7 @@ actor PackageDeployment: AdapterDeployment {
     private let folder: InstalledAdapters
     private let uploads: PackageUploads
     private let reload: ConfigurationReload
-    private let probations: Probations
+    private let probations: WorkQueue<Probation>
     private let logger: Logger
     /// Files are read and written here.
     private let queue = DispatchQueue(label: "packages")
@@ -25,7 +25,7 @@ actor PackageDeployment: AdapterDeployment {
             refusal: PorticoError(.recordConflict, "Too many changes of adapters are waiting.")))
 
     /// Removes what an earlier process did not finish. Blocks its thread.
-    init(data: String, reload: ConfigurationReload, probations: Probations, logger: Logger) {
+    init(data: String, reload: ConfigurationReload, probations: WorkQueue<Probation>, logger: Logger) {
         let path = "\(data)/\(InstalledReleases.folderName)"
         folder = InstalledAdapters(path)
         do throws(AdapterPackageError) { try folder.removeUnfinished() } catch {
@@ -102,7 +102,10 @@ actor PackageDeployment: AdapterDeployment {
                 return report
             }
             report.isApplied = true
-            if known != nil { probations.begin(name, version, for: await reload.packages.probation) }
+            if known != nil {
+                let end = ContinuousClock.now + (await reload.packages.probation)
+                probations.add(Probation(name: name, version: version, end: end))
+            }
             return report
         }
     }
@@ -216,8 +219,23 @@ actor PackageDeployment: AdapterDeployment {
         }
     }
 
+    /// Watches an adapter for a while after its upgrade, and rolls it back where its program crashes.
+    nonisolated func watch(_ probation: Probation, in current: Current<HostGeneration>) async {
+        while .now < probation.end, (try? await Task.sleep(for: Self.watchInterval)) != nil {
+            guard let adapter = current.value.adapter(probation.name)?.adapter as? any ProcessAdapter,
+                adapter.processReport.crashes > 0
+            else { continue }
+            let crash = adapter.crashReports.first
+            let reason = crash?["reason"]?.stringValue ?? "Its program has ended by itself."
+            let line = crash?["output"]?.arrayValue?.last?.stringValue
+            return await rollBack(probation, because: line.map { "\(reason); its last line: \($0)" } ?? reason)
+        }
+    }
+
+    private static let watchInterval = Duration.milliseconds(500)
+
     /// The version of a name has crashed while it was watched: the one before takes its place, whatever is hidden by it.
-    func rollBack(_ probation: Probation, because reason: String) async {
+    private func rollBack(_ probation: Probation, because reason: String) async {
         // What crashed may be what an operator has put in its place.
         let known = try? await installed(probation.name.text).adapter
         guard known?.current.manifest.version == probation.version else { return }
@@ -343,18 +361,4 @@ struct Probation: Sendable {
     let name: AdapterName
     let version: AdapterVersion
     let end: ContinuousClock.Instant
-}
-
-/// Hands adapters that were upgraded to the service that watches them.
-final class Probations: Sendable {
-    let all: AsyncStream<Probation>
-    private let continuation: AsyncStream<Probation>.Continuation
-
-    init() {
-        (all, continuation) = AsyncStream.makeStream()
-    }
-
-    func begin(_ name: AdapterName, _ version: AdapterVersion, for time: Duration) {
-        continuation.yield(Probation(name: name, version: version, end: .now + time))
-    }
 }

@@ -30,7 +30,7 @@ actor ConfigurationReload: ConfigurationControl {
     struct Running {
         let host: Host
         let servers: RunningServers
-        let retirements: Retirements
+        let retirements: WorkQueue<Retirement>
         let levels: LogLevels
     }
 
@@ -72,12 +72,7 @@ actor ConfigurationReload: ConfigurationControl {
     }
 
     func check() async -> ConfigurationReport {
-        do {
-            let next = try await load()
-            return try await report(ReloadPlan(from: plan, to: next), next)
-        } catch {
-            return ConfigurationReport(errors: Self.sentences(error))
-        }
+        do { return try await propose().report } catch { return ConfigurationReport(errors: Self.sentences(error)) }
     }
 
     /// The same once no other change is under way, whose sources may have been read before what is asked for was
@@ -103,26 +98,29 @@ actor ConfigurationReload: ConfigurationControl {
         }
         isUnderWay = true
         defer { end() }
-        let next: HostPlan
-        do { next = try await load() } catch {
-            return report(ConfigurationReport(errors: Self.sentences(error)))
-        }
-        let changes = ReloadPlan(from: plan, to: next)
-        var report = try await report(changes, next)
-        guard changes.isPossible, report.errors.isEmpty, !changes.changes.isEmpty else { return self.report(report) }
+        var report: ConfigurationReport
         do {
-            // What is not in the audit log is not done.
-            try await exchange(changes, next, running, generation) {
-                try await running.host.identity.record(
-                    AuditEvent(
-                        .configurationApplied, actor: actor.id, address: address,
-                        detail: Self.detail(changes.changes.map(\.key))))
+            let proposal = try await propose()
+            report = proposal.report
+            if report.errors.isEmpty, proposal.changes.isPossible, !report.changes.isEmpty {
+                do {
+                    // What is not in the audit log is not done.
+                    try await exchange(proposal, running, generation) { [changes = report.changes] in
+                        try await running.host.identity.record(
+                            AuditEvent(
+                                .configurationApplied, actor: actor.id, address: address,
+                                detail: Self.detail(changes.map(\.key))))
+                    }
+                    report.isApplied = true
+                } catch {
+                    report.errors = Self.sentences(error)
+                }
             }
-            report.isApplied = true
         } catch {
-            report.errors = Self.sentences(error)
+            report = ConfigurationReport(errors: Self.sentences(error))
         }
-        return self.report(report)
+        log(report)
+        return report
     }
 
     /// Changes one adapter that was installed, as a whole or not at all, once no other change is under way. Throws
@@ -136,47 +134,11 @@ actor ConfigurationReload: ConfigurationControl {
         defer { end() }
         let (name, request) = (deployment.name, deployment.request)
         do {
-            let next = try await load(deployment.packages(plan.packages), toleratesUnknown: true)
-            let unread = next.resolved.unread.filter { $0.path.starts(with: ["adapters", name.text]) }
-            if !deployment.ignoresUnread, !unread.isEmpty {
-                throw PorticoError(
-                    .recordConflict,
-                    unread.map {
-                        "There is no key \($0.path.joined(separator: ".")) in the version that is to serve (\($0.location))."
-                    }
-                    .joined(separator: " ") + " Take it out of the configuration, and try again.")
-            }
-            let changes = ReloadPlan(from: plan, to: next, renewing: [name])
-            let others = changes.changes.filter { $0.adapter != name }.map(\.key)
-            guard others.isEmpty else {
-                throw PorticoError(
-                    .recordConflict,
-                    "The configuration's sources change more than this adapter (\(others.joined(separator: ", "))): "
-                        + "use them first, with porticoctl config apply.")
-            }
-            if let obstacle = changes.obstacle ?? changes.changes.compactMap(\.obstacle).first {
-                throw PorticoError(.recordConflict, "The adapter \(name): \(obstacle).")
-            }
-            let change = try await schemaChange(changes, next)
-            if let refusal = change?.refusals.first {
-                throw PorticoError(.recordConflict, "The store cannot be migrated: \(refusal).")
-            }
-            if deployment.hidesNothing, !request.acceptsLoss, let loss = change?.losses, !loss.isEmpty {
-                throw PorticoError(
-                    .preconditionFailed,
-                    "The change would hide stored values (\(loss.map(\.description).joined(separator: "; "))). "
-                        + "To make it all the same, use --accept-loss.")
-            }
-            let renamed = plan.collectionsRenamed(by: next)
-            if !deployment.mayRename, !request.acceptsLoss, !renamed.isEmpty {
-                throw PorticoError(
-                    .preconditionFailed,
-                    "The change would rename collections that devices sync (\(renamed.joined(separator: "; "))), and changes that "
-                        + "devices have queued for them would be refused. To make it all the same, use --accept-loss.")
-            }
-            let sentences = (change?.items.map(\.description) ?? []) + renamed
-            guard !request.isDryRun else { return sentences }
-            try await exchange(changes, next, running, generation) {
+            let proposal = try await propose(
+                deployment.packages(plan.packages), renewing: [name], toleratesUnknown: true)
+            try proposal.permit(deployment)
+            guard !request.isDryRun else { return proposal.data }
+            try await exchange(proposal, running, generation) {
                 func record(_ detail: String) async throws {
                     try await running.host.identity.record(
                         AuditEvent(
@@ -194,9 +156,11 @@ actor ConfigurationReload: ConfigurationControl {
                     throw error
                 }
             }
-            for key in unread { logger.warning("configuration", metadata: ["warning": "\(key.warning)"]) }
+            for key in proposal.unread(of: name) {
+                logger.warning("configuration", metadata: ["warning": "\(key.warning)"])
+            }
             logger.notice("adapter deployed", metadata: ["adapter": "\(name)", "change": "\(deployment.summary)"])
-            return sentences
+            return proposal.data
         } catch {
             if let error = error as? PorticoError { throw error }
             throw PorticoError(.recordConflict, Self.sentences(error).joined(separator: " "))
@@ -243,10 +207,11 @@ actor ConfigurationReload: ConfigurationControl {
 
     /// Makes and starts everything, then puts it in its place. `commit` is the last that may fail.
     private func exchange(
-        _ changes: ReloadPlan, _ next: HostPlan, _ running: Running, _ generation: HostGeneration,
-        commit: () async throws -> Void
+        _ proposal: Proposal, _ running: Running, _ generation: HostGeneration, commit: () async throws -> Void
     ) async throws {
-        let prepared = try await PreparedReload(changes, from: plan, to: next, running.host, after: generation)
+        let next = proposal.next
+        let prepared = try await PreparedReload(
+            proposal.changes, from: plan, to: next, running.host, after: generation)
         do {
             try Task.checkCancellation()
             try await commit()
@@ -257,27 +222,25 @@ actor ConfigurationReload: ConfigurationControl {
         let retirement = prepared.use(running, insteadOf: plan)
         plan = next
         self.generation = prepared.generation
-        await running.retirements.handOver(retirement)
+        if running.retirements.add(retirement) { await retirement.adapters.settled() }
     }
 
-    private func schemaChange(_ changes: ReloadPlan, _ next: HostPlan) async throws -> SchemaChange? {
-        guard let store = running?.host.store, !changes.membership.isEmpty else { return nil }
-        return try await store.schemaChange(
-            to: next.collections(of: changes.membership.fresh), retiring: plan.retired(by: next, changes.membership))
+    /// What the sources say now, beside what is used.
+    private func propose(
+        _ packages: InstalledReleases? = nil, renewing names: Set<AdapterName> = [], toleratesUnknown: Bool = false
+    ) async throws -> Proposal {
+        let next = try await load(packages, toleratesUnknown: toleratesUnknown)
+        let changes = ReloadPlan(from: plan, to: next, renewing: names)
+        var schema: SchemaChange?
+        if let store = running?.host.store, !changes.membership.isEmpty {
+            schema = try await store.schemaChange(
+                to: next.collections(of: changes.membership.fresh), retiring: plan.retired(by: next, changes.membership)
+            )
+        }
+        return Proposal(next: next, changes: changes, schema: schema, renamed: plan.collectionsRenamed(by: next))
     }
 
-    /// With what becomes of what is stored. What the store would refuse is an error.
-    private func report(_ changes: ReloadPlan, _ next: HostPlan) async throws -> ConfigurationReport {
-        var report = ConfigurationReport(changes, next)
-        if let obstacle = changes.obstacle, report.obstacles.isEmpty { report.errors = [obstacle] }
-        report.data = plan.collectionsRenamed(by: next)
-        guard let change = try await schemaChange(changes, next) else { return report }
-        report.data = change.items.map(\.description) + report.data
-        report.errors += change.refusals.map { "The store cannot be migrated: \($0)." }
-        return report
-    }
-
-    private func report(_ report: ConfigurationReport) -> ConfigurationReport {
+    private func log(_ report: ConfigurationReport) {
         let keys = report.changes.map(\.key).joined(separator: ", ")
         if report.isApplied {
             logger.notice("configuration applied", metadata: ["keys": "\(keys)"])
@@ -291,7 +254,6 @@ actor ConfigurationReload: ConfigurationControl {
             logger.error(
                 "configuration not applied", metadata: ["problem": "\(obstacles.joined(separator: "; "))"])
         }
-        return report
     }
 
     /// On a thread of its own, and not waited for where the task is cancelled or ``longestRead`` is over: then the next
@@ -324,11 +286,89 @@ extension PorticoError {
     var forOperators: String { code == .serverInternal ? logDetail ?? message : message }
 }
 
-extension ConfigurationReport {
-    init(_ plan: ReloadPlan, _ next: HostPlan) {
-        self.init(
-            changes: plan.changes.map { Change(key: $0.key, old: $0.old, new: $0.new, obstacle: $0.obstacle) },
-            warnings: next.warnings)
+/// A change of one adapter that is installed, or is to be.
+struct Deployment: Sendable {
+    let name: AdapterName
+    /// For the audit log: a verb and a version.
+    let summary: String
+    /// What is installed afterwards.
+    let packages: @Sendable (InstalledReleases) -> InstalledReleases
+    /// It goes back to what was before: the operator has to accept what is hidden by it.
+    var hidesNothing = false
+    /// Whether other adapters' collections may get other names by it, unless the operator accepts that.
+    var mayRename = false
+    /// Whether keys of the adapter that nothing takes then are left aside, with a warning. Otherwise they refuse it.
+    var ignoresUnread = false
+    let request: DeploymentRequest
+    /// Makes it last beyond a restart. Called when everything is started and nothing is exchanged.
+    let commit: @Sendable () async throws -> Void
+}
+
+/// Another plan, and what the way to it consists of.
+private struct Proposal: Sendable {
+    let next: HostPlan
+    let changes: ReloadPlan
+    /// What becomes of the tables; nil: nothing.
+    let schema: SchemaChange?
+    /// Collections that devices would sync by another name, a sentence each.
+    let renamed: [String]
+
+    /// What becomes of what is stored, a sentence each.
+    var data: [String] { (schema?.items.map(\.description) ?? []) + renamed }
+
+    /// What the store would refuse is an error.
+    var report: ConfigurationReport {
+        let changed = changes.changes.map {
+            ConfigurationReport.Change(key: $0.key, old: $0.old, new: $0.new, obstacle: $0.obstacle)
+        }
+        var report = ConfigurationReport(changes: changed, warnings: next.warnings, data: data)
+        if let obstacle = changes.obstacle, report.obstacles.isEmpty { report.errors = [obstacle] }
+        report.errors += schema?.refusals.map { "The store cannot be migrated: \($0)." } ?? []
+        return report
+    }
+
+    /// Keys of an adapter that nothing takes.
+    func unread(of name: AdapterName) -> [ResolvedConfiguration.UnreadKey] {
+        next.resolved.unread.filter { $0.path.starts(with: ["adapters", name.text]) }
+    }
+
+    /// Throws why this is not what an operator wants of one adapter.
+    func permit(_ deployment: Deployment) throws(PorticoError) {
+        let (name, unread) = (deployment.name, unread(of: deployment.name))
+        if !deployment.ignoresUnread, !unread.isEmpty {
+            throw PorticoError(
+                .recordConflict,
+                unread.map {
+                    "There is no key \($0.path.joined(separator: ".")) in the version that is to serve (\($0.location))."
+                }
+                .joined(separator: " ") + " Take it out of the configuration, and try again.")
+        }
+        let others = changes.changes.filter { $0.adapter != name }.map(\.key)
+        guard others.isEmpty else {
+            throw PorticoError(
+                .recordConflict,
+                "The configuration's sources change more than this adapter (\(others.joined(separator: ", "))): "
+                    + "use them first, with porticoctl config apply.")
+        }
+        if let obstacle = changes.obstacle ?? changes.changes.compactMap(\.obstacle).first {
+            throw PorticoError(.recordConflict, "The adapter \(name): \(obstacle).")
+        }
+        if let refusal = schema?.refusals.first {
+            throw PorticoError(.recordConflict, "The store cannot be migrated: \(refusal).")
+        }
+        guard !deployment.request.acceptsLoss else { return }
+        if deployment.hidesNothing, let loss = schema?.losses, !loss.isEmpty {
+            throw PorticoError(
+                .preconditionFailed,
+                "The change would hide stored values (\(loss.map(\.description).joined(separator: "; "))). "
+                    + "To make it all the same, use --accept-loss.")
+        }
+        if !deployment.mayRename, !renamed.isEmpty {
+            throw PorticoError(
+                .preconditionFailed,
+                "The change would rename collections that devices sync (\(renamed.joined(separator: "; "))), and changes that "
+                    + "devices have queued for them would be refused. To make it all the same, use --accept-loss.")
+        }
     }
 }
 
@@ -386,16 +426,22 @@ private struct PreparedReload {
         do {
             // The store has the fields of both until one side is over.
             if collections != nil { try await host.store.extend(to: plan.collections) }
-            let parts = try await host.assembly.parts(
+            generation = try await host.assembly.generation(
                 plan, after: old, changed: changes.adapters, keepsSync: changes.keepsSync)
             providers =
                 changes.providers.isEmpty
                 ? nil : try Self.providers(changes, plan, upstreams: upstreams, identity: host.identity)
             push = changes.renewsPush ? try PushServices(plan.settings.push, upstreams.all, logger: host.logger) : nil
             traces = try plan.settings.traces?.destination(in: upstreams.all)
-            generation = try host.assembly.generation(plan, parts, after: old)
-            let start = host.starts.value.with(starts, parts.feeds)
-            adapters = AdapterChange(from: old.adapters, to: generation.adapters) { try await start.run($0) }
+            let start = host.starts.value.with(starts, generation.feeds)
+            adapters = AdapterChange(from: old.adapters, to: generation.adapters, feeds: generation.feeds.tasks) {
+                try await start.run($0)
+            } settle: { [store = host.store, logger = host.logger, declared = plan.collections] in
+                do { try await store.install(declared) } catch {
+                    logger.error(
+                        "fields that are no longer declared could not be hidden", metadata: ["detail": "\(error)"])
+                }
+            }
             try await host.supervisor.prepare(adapters)
         } catch {
             await Self.restore(collections, upstreams, host)
@@ -446,7 +492,7 @@ private struct PreparedReload {
         host.traces.use(plan.settings.traces, traces)
         host.assembly.attachments.use(AttachmentLimits(plan.settings.gateway.sync))
         generation.feeds.use(plan.settings.gateway.feeds)
-        let exchanged = host.supervisor.exchange(adapters, limits: plan.settings.adapters)
+        host.supervisor.exchange(adapters, limits: plan.settings.adapters)
         host.readiness.use(generation.adapters)
         host.current.replace(with: generation)
         running.servers.logs.output.use(
@@ -458,7 +504,25 @@ private struct PreparedReload {
             _ = running.levels.set(now[module], of: module)
         }
         return Retirement(
-            host: host, requests: running.servers.use(generation, plan.settings), adapters: exchanged,
-            feeds: generation.feeds, collections: plan.collections, upstreams: oldUpstreams)
+            supervisor: host.supervisor, adapters: adapters, requests: running.servers.use(generation, plan.settings),
+            upstreams: oldUpstreams)
+    }
+}
+
+/// What another configuration has replaced, until it is stopped.
+struct Retirement: Sendable {
+    let supervisor: AdapterSupervisor
+    let adapters: AdapterChange
+    let requests: [RequestsUnderWay]
+    let upstreams: [HTTPUpstream]
+
+    /// Finishes the change of adapters, and stops everything after its last request, or at once where the task is cancelled.
+    func run() async {
+        let deadline = ContinuousClock.now + AdapterSupervisor.longestRequests
+        await supervisor.finish(adapters) { deadline in
+            for requests in requests { await requests.ended(by: deadline) }
+        }
+        // Refreshes of mirrors call them too.
+        for upstream in upstreams { await upstream.stop(afterCallsUntil: deadline) }
     }
 }

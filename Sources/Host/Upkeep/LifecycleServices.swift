@@ -29,72 +29,6 @@ struct FigureService: Service {
     func run() async throws { await cancelWhenGracefulShutdown { await figures.run() } }
 }
 
-/// Stops what other configurations have replaced, each after its last request.
-struct RetirementService: Service {
-    let retirements: Retirements
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                for await retirement in retirements.all {
-                    group.addTask { await retirement.run() }
-                }
-                group.cancelAll()
-            }
-        }
-    }
-}
-
-/// Watches adapters for a while after their upgrade, and rolls back those whose program crashes.
-struct ProbationService: Service {
-    /// How often they are looked at.
-    private static let interval = Duration.milliseconds(500)
-
-    let probations: Probations
-    let packages: PackageDeployment
-    let current: CurrentGeneration
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                for await probation in probations.all { group.addTask { await watch(probation) } }
-                group.cancelAll()
-            }
-        }
-    }
-
-    private func watch(_ probation: Probation) async {
-        while .now < probation.end, (try? await Task.sleep(for: Self.interval)) != nil {
-            let served = current.value.adapters.first { $0.declaration.name == probation.name }
-            guard let adapter = served?.adapter as? any ProcessAdapter, adapter.processReport.crashes > 0 else {
-                continue
-            }
-            return await packages.rollBack(probation, because: Self.reason(adapter.crashReports.first))
-        }
-    }
-
-    private static func reason(_ crash: WireValue?) -> String {
-        let reason = crash?["reason"]?.stringValue ?? "Its program has ended by itself."
-        guard let line = crash?["output"]?.arrayValue?.last?.stringValue else { return reason }
-        return "\(reason); its last line: \(line)"
-    }
-}
-
-/// Asks programs again that do not answer, as often as their adapters are attempted.
-struct AbsentProgramService: Service {
-    let programs: UnavailableAdapterRetries
-    let packages: PackageDeployment
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                for await name in programs.attempts { group.addTask { await packages.attemptReturn(of: name) } }
-                group.cancelAll()
-            }
-        }
-    }
-}
-
 /// Runs the live streams. The first to stop: the listener waits for their connections.
 struct LiveService: Service {
     let sync: CurrentSync
@@ -197,7 +131,7 @@ struct MaintenanceService: Service {
 
 /// Removes what is older than its window, every hour: the log's beginning, losing copies, attachments that nothing names.
 struct CompactionService: Service {
-    let current: CurrentGeneration
+    let current: Current<HostGeneration>
     let logger: Logger
 
     private var maintenance: StoreMaintenance { current.value.maintenance }
@@ -236,7 +170,7 @@ struct CompactionService: Service {
 
 /// Takes up a renewed certificate when its files change, and when ``SignalService`` asks for it.
 struct CertificateService: Service {
-    let current: CurrentCertificate
+    let current: Current<ServerCertificate>
     let logger: Logger
 
     func run() async throws {
