@@ -155,11 +155,7 @@ class Origins(ChangeTest):
                 self.options[name]["enabled"] = enabled
             self.save()
             self.apply()
-            self.assertEqual(self.gateway.get(self.PATHS[name]).status, self.served(name) if enabled else 404)
-
-    def served(self, name):
-        """What a request for it is answered: 503 where its program is absent."""
-        return 503 if name == "plugged" and (self.program / "silent").exists() else 200
+            self.assertEqual(self.gateway.get(self.PATHS[name]).status, 200 if enabled else 404)
 
     COMMON = (option, access, declaration, restart, go_and_come)
     TABLE = {"odata": COMMON, "staff": COMMON, "plugged": (*COMMON, crash), "tasks": (*COMMON, crash, release, roll_back, crash_after_upgrade)}
@@ -216,7 +212,7 @@ class Origins(ChangeTest):
         self.assertEqual(gateway.get(self.PATHS["plugged"]).status, 503)
         # What stands for it meets each cause as any other does, and the others go on.
         paths = [self.PATHS["odata"], self.PATHS["staff"]]
-        for cause in (Origins.option, Origins.access, Origins.go_and_come):
+        for cause in (Origins.option, Origins.access):
             with self.subTest(cause.__name__):
                 others = {name: self.starts(name) for name in ("odata", "staff")}
                 with Callers(4, lambda done, outcomes: self.caller(done, outcomes, paths)) as callers:
@@ -235,6 +231,20 @@ class Origins(ChangeTest):
         self.assertEqual(set(callers.outcomes), {200})
         self.until(lambda: self.turns("plugged"))
         self.check_turns("plugged")
+        # It goes while it is absent, and does not come so: nothing is known of what the configuration says of it.
+        gateway.stop()
+        (self.program / "silent").touch()
+        gateway = self.start()
+        self.plugins, kept, options = [], self.plugins, self.options.pop("plugged")
+        self.save()
+        self.apply()
+        self.assertEqual(gateway.get(self.PATHS["plugged"]).status, 404)
+        self.plugins, self.options["plugged"] = kept, options
+        self.save()
+        self.assertIn("plugged-worker: it ended", str(self.control("config", "apply", status=FAILED)["errors"]))
+        (self.program / "silent").unlink()
+        self.apply()
+        self.assertEqual(gateway.get(self.PATHS["plugged"]).status, 200)
 
     def test_a_failure_before_the_exchange_leaves_everything_as_it_was(self):
         self.begin()
