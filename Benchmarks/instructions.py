@@ -23,9 +23,14 @@ def main():
     parser.add_argument("--record", action="store_true", help="write the figures as the ones to hold")
     record = parser.parse_args().record
     measured = measure(build())
+    hold(measured, RECORD, "byte", record)
+
+
+def hold(measured, path, unit, record):
+    """Ends the program: with 1 where a figure is over its margin or has no record."""
     if record:
-        RECORD.write_text("".join(f"{work}\t{shape}\t{figure:.2f}\n" for (work, shape), figure in measured.items()))
-    sys.exit(1 if compare(measured, recorded()) else 0)
+        path.write_text("".join(f"{work}\t{shape}\t{figure:.2f}\n" for (work, shape), figure in measured.items()))
+    sys.exit(1 if compare(measured, recorded(path), unit) else 0)
 
 
 def build():
@@ -52,19 +57,19 @@ def instructions(dump):
     return int(re.search(r"^(?:totals|summary): (\d+)", dump.read_text(), re.MULTILINE).group(1))
 
 
-def recorded():
-    rows = (line.split("\t") for line in RECORD.read_text().splitlines())
+def recorded(path=RECORD):
+    rows = (line.split("\t") for line in path.read_text().splitlines())
     return {(work, shape): float(figure) for work, shape, figure in rows}
 
 
-def compare(measured, held):
+def compare(measured, held, unit="byte"):
     """Prints every figure; returns how many are over their margin or without a record."""
     failures = 0
     for key, figure in measured.items():
         limit = held.get(key, 0) * MARGIN
         failures += figure > limit
         verdict = "" if figure <= limit else f"  more than {limit:.2f}: run with --record where this is meant"
-        print(f"{key[0]:16} {key[1]:10} {figure:8.2f} instructions a byte, {held.get(key, 0):8.2f} recorded{verdict}")
+        print(f"{key[0]:16} {key[1]:10} {figure:12,.2f} instructions a {unit}, {held.get(key, 0):12,.2f} recorded{verdict}")
     return failures
 
 

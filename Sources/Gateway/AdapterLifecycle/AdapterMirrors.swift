@@ -254,45 +254,41 @@ struct ReadMirrors: Sendable {
     }
 
     /// The age of the oldest, where all are fresh for every caller; nil where a read has to ask (``age(for:watchedBy:)``).
-    func freshAge() -> MirrorAge? { ofCallers.isEmpty ? read.freshAge() : nil }
-
-    /// The age of the oldest, once those that are not fresh have been refreshed or waited for; nil: there are none.
-    func age(for caller: Caller, watchedBy credentials: CredentialWatch?) async throws -> MirrorAge? {
-        let read = read
-        var oldest = read.isEmpty ? nil : try await read.age()
-        for mirror in ofCallers {
-            let age = try await mirror.age(for: caller, watchedBy: credentials)
-            if age.asOf.secondsSinceReferenceDate < oldest?.asOf.secondsSinceReferenceDate ?? .infinity { oldest = age }
-        }
-        return oldest
-    }
-}
-
-extension [ServedMirror] {
-    /// The age of the oldest, where all are fresh; nil where one is not and a read has to ask (``age()``).
     func freshAge() -> MirrorAge? {
+        guard ofCallers.isEmpty else { return nil }
         var oldest: MirrorAge?
-        for mirror in self {
+        for mirror in read {
             guard let age = mirror.freshAge() else { return nil }
-            if age.asOf.secondsSinceReferenceDate < oldest?.asOf.secondsSinceReferenceDate ?? .infinity { oldest = age }
+            oldest = age.older(than: oldest)
         }
         return oldest
     }
 
     /// The age of the oldest, once those that are not fresh have been refreshed or waited for. Throws as ``Mirror/read()``
     /// does; nil: there are none.
-    func age() async throws -> MirrorAge? {
-        if count <= 1 { return try await first?.read() }
-        return try await withThrowingTaskGroup(of: MirrorAge.self) { group in
-            for mirror in self { group.addTask { try await mirror.read() } }
+    func age(for caller: Caller, watchedBy credentials: CredentialWatch?) async throws -> MirrorAge? {
+        let read = read
+        var oldest = read.count == 1 ? try await read[0].read() : try await Self.age(read)
+        for mirror in ofCallers {
+            oldest = try await mirror.age(for: caller, watchedBy: credentials).older(than: oldest)
+        }
+        return oldest
+    }
+
+    private static func age(_ mirrors: [ServedMirror]) async throws -> MirrorAge? {
+        try await withThrowingTaskGroup(of: MirrorAge.self) { group in
+            for mirror in mirrors { group.addTask { try await mirror.read() } }
             var oldest: MirrorAge?
-            for try await age in group {
-                if age.asOf.secondsSinceReferenceDate < oldest?.asOf.secondsSinceReferenceDate ?? .infinity {
-                    oldest = age
-                }
-            }
+            for try await age in group { oldest = age.older(than: oldest) }
             return oldest
         }
+    }
+}
+
+extension MirrorAge {
+    fileprivate func older(than other: MirrorAge?) -> MirrorAge {
+        guard let other, other.asOf.secondsSinceReferenceDate <= asOf.secondsSinceReferenceDate else { return self }
+        return other
     }
 }
 

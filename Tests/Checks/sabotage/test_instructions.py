@@ -31,4 +31,6 @@ class Instructions(unittest.TestCase):
         self.assertEqual(1, self.compared(1.0, {})[0])
 
     def test_every_record_can_be_read(self):
-        self.assertTrue(all(figure > 0 for figure in instructions.recorded().values()))
+        for path in (instructions.RECORD, instructions.BENCHMARKS / "Gateway/instructions.tsv"):
+            self.assertTrue(all(figure > 0 for figure in instructions.recorded(path).values()), path)
+            self.assertTrue(instructions.recorded(path), path)
