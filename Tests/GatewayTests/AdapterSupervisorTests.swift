@@ -73,6 +73,53 @@ struct AdapterSupervisorTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
+    func `Readiness waits for a first attempt also where another one was late and has returned`() async throws {
+        let limits = AdapterLimits(start: .seconds(111), startWait: .seconds(222))
+        let (isLate, starts, events) = (Mutex(false), Mutex(0), Mutex<[String]>([]))
+        let (release, released) = AsyncStream<Never>.makeStream()
+        let record = Troop.Record()
+        let adapters = ["one", "other"].map { name in
+            ServedAdapter(
+                declaration: AdapterDeclaration(
+                    name: AdapterName(unchecked: name), title: name, summary: "", version: "1"),
+                adapter: FakeAdapter(name: name, record: record, stopsForEver: false), limits: limits, log: .discarding)
+        }
+        let supervisor = AdapterSupervisor(
+            adapters, limits: limits, clock: FixedClock(),
+            sleep: { duration in
+                // Of both deadlines one passes, whichever comes first.
+                let passes =
+                    duration == limits.start
+                    && isLate.withLock { isLate in
+                        defer { isLate = true }
+                        return !isLate
+                    }
+                if duration == limits.start || duration == limits.startWait {
+                    try await Task.sleep(for: passes ? .milliseconds(1) : .seconds(3600))
+                }
+            },
+            start: { _ in
+                starts.withLock { $0 += 1 }
+                for await _ in release {}
+                try Task.checkCancellation()
+            })
+        let run = Task { await supervisor.run() }
+        let settled = Task {
+            await supervisor.settled()
+            events.withLock { $0.append("settled") }
+        }
+        // The late one is attempted again, so its first attempt has returned.
+        while starts.withLock({ $0 }) < 3 { try await Task.sleep(for: .milliseconds(2)) }
+        for _ in 0..<100 { await Task.yield() }
+        events.withLock { $0.append("released") }
+        released.finish()
+        await settled.value
+        #expect(events.withLock { $0 } == ["released", "settled"])
+        run.cancel()
+        await run.value
+    }
+
+    @Test(.timeLimit(.minutes(5)))
     func `An adapter that never stops is left behind, and the others are stopped`() async throws {
         let troop = Troop(["good": { _ in }, "stuck": { _ in }], stopsForEver: "stuck", deadlinesPass: true)
         await troop.run()
