@@ -75,8 +75,9 @@ struct AdapterSupervisorTests {
     @Test(.timeLimit(.minutes(5)))
     func `Readiness waits for a first attempt also where another one was late and has returned`() async throws {
         let limits = AdapterLimits(start: .seconds(111), startWait: .seconds(222))
-        let (isLate, starts, events) = (Mutex(false), Mutex(0), Mutex<[String]>([]))
-        let (release, released) = AsyncStream<Never>.makeStream()
+        let isLate = Mutex(false)
+        let starts = Mutex(0)
+        let events = Mutex<[String]>([])
         let record = Troop.Record()
         let adapters = ["one", "other"].map { name in
             ServedAdapter(
@@ -100,8 +101,7 @@ struct AdapterSupervisorTests {
             },
             start: { _ in
                 starts.withLock { $0 += 1 }
-                for await _ in release {}
-                try Task.checkCancellation()
+                while events.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(2)) }
             })
         let run = Task { await supervisor.run() }
         let settled = Task {
@@ -112,7 +112,6 @@ struct AdapterSupervisorTests {
         while starts.withLock({ $0 }) < 3 { try await Task.sleep(for: .milliseconds(2)) }
         for _ in 0..<100 { await Task.yield() }
         events.withLock { $0.append("released") }
-        released.finish()
         await settled.value
         #expect(events.withLock { $0 } == ["released", "settled"])
         run.cancel()
