@@ -24,10 +24,11 @@ export FILTER ?=
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
-# Half of a release build is the optimizer: BUILD=debug is there sooner, and what it builds `make test` takes too.
+# Half of a release build is the optimizer: BUILD=debug is there sooner, and what it builds `make test` takes too. The gateway's
+# program is porticoctl as well, where it is called by that name; `make build` puts the small program there instead.
 run: need-build ## build release and serve the demo on http://127.0.0.1:8080, its console on :8081, its data in .portico/; BUILD=debug without the optimizer
 	@swift build -c $(BUILD) -j $(JOBS) --product portico
-	@swift build -c $(BUILD) -j $(JOBS) --product porticoctl
+	@ln -sfn portico .build/$(BUILD)/porticoctl
 	@.ci/build-plugins $(BUILD) $(PLUGINS)
 	@.ci/demo $(BUILD)
 

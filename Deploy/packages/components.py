@@ -67,8 +67,9 @@ def linked(root):
 
 
 def programs(root):
-    """The products that a tree has: those of the gateway and one for each adapter's program."""
-    return {"portico"} | {f"{path.name.lower()}-worker" for path in (root / "Plugins").glob("*/")}
+    """The products that a tree has: the gateway and the programs of adapters, by their names in this package and in their own."""
+    names = [path.name for path in (root / "Plugins").glob("*/")]
+    return {"portico", *(f"{name}Worker" for name in names), *(f"{name.lower()}-worker" for name in names)}
 
 
 def checkout(root, pin):

@@ -170,8 +170,8 @@ class Test(Scripts):
 
 
 class Need(Scripts):
-    def need(self, what):
-        (self.sandbox.root / ".ci/needs").write_text(f"tools program {what} some-package\n")
+    def need(self, what, probe="program"):
+        (self.sandbox.root / ".ci/needs").write_text(f"tools {probe} {what} some-package\n")
         self.policy = self.sandbox.root / "policy-rc.d"
         self.sandbox.stand_in("apt-get", f'echo "apt-get $*"; sh {self.policy}; echo "policy $?"; exit 0')
         return self.sandbox.run(".ci/need", "tools", POLICY_RC_D=str(self.policy))
@@ -185,6 +185,11 @@ class Need(Scripts):
         self.assertEqual(0, code, output)
         self.assertIn("apt-get update -qq -o Acquire::Retries=5\n", output)
         self.assertIn("apt-get install -o Acquire::Retries=5 -y -qq --no-install-recommends some-package\n", output)
+
+    def test_a_file_is_looked_for_by_its_path(self):
+        self.sandbox.stand_in("id", "echo 0")
+        self.assertEqual((0, ""), self.need("/etc/passwd", "file"))
+        self.assertIn("some-package\n", self.need("/etc/no-such-file", "file")[1])
 
     def test_no_service_of_a_package_starts_and_the_policy_goes_again(self):
         self.sandbox.stand_in("id", "echo 0")
