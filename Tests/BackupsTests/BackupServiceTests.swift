@@ -40,9 +40,11 @@ import Testing
     }
 
     /// Restores the last verified copy with the log into another store, and returns the texts of its records.
-    private static func restored(from target: any BackupTarget, into folder: URL) async throws -> [String: String] {
+    private static func restored(
+        from target: any BackupTarget, into folder: URL, piecesAtOnce: Int64 = 16
+    ) async throws -> [String: String] {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let reader = BackupReader(target)
+        let reader = BackupReader(target, piecesAtOnce: piecesAtOnce)
         let manifest = try await reader.copy(named: nil)
         let file = folder.appending(path: "downloaded").path
         let database = try await reader.readDatabase(of: manifest, into: file, work: folder.path, .latest)
@@ -87,6 +89,33 @@ import Testing
         await service.finish()
         #expect(try await Self.restored(from: target, into: temporary.url.appending(path: "again")).count == 3)
         await temporary.store.close()
+    }
+
+    /// One commit of several pieces: what is read together ends in the midst of it.
+    @Test func `what came after the copy is restored, however its pieces are read and while they are still written`()
+        async throws
+    {
+        let temporary = try await TemporaryStore()
+        let target = FolderTarget(try temporary.folder("target"))
+        let service = Self.service(temporary, try temporary.attachments(), target)
+        let running = Task { await service.run() }
+        try await Self.wait { service.figures.state != nil }
+        let text = String(repeating: "0123456789abcdef", count: 3 << 20)
+        try await temporary.put("large", text)
+        try await temporary.put("small", "after it")
+        running.cancel()
+        await running.value
+        await service.finish()
+        await temporary.store.close()
+        let copy = try await BackupReader(target).copy(named: nil)
+        #expect(try await target.list(.log(copy.stream)).count > 3)
+        for piecesAtOnce in [1, 2, 16] as [Int64] {
+            let found = try await Self.restored(
+                from: target, into: temporary.url.appending(path: "by-\(piecesAtOnce)"), piecesAtOnce: piecesAtOnce)
+            #expect(found["small"] == "after it" && found["large"] == text)
+        }
+        let found = try await Self.restored(from: LateTarget(target), into: temporary.url.appending(path: "late"))
+        #expect(found["small"] == "after it")
     }
 
     @Test func `copies that are asked for are made, and older ones go with what they alone needed`() async throws {

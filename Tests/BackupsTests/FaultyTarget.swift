@@ -98,3 +98,35 @@ final class FaultyTarget: BackupTarget {
         try await target.remove(name)
     }
 }
+
+/// A target whose pieces of the log are written just after they were asked for the first time, as while a gateway writes.
+final class LateTarget: BackupTarget {
+    private let target: any BackupTarget
+    private let asked = Mutex<Set<BackupObjectName>>([])
+
+    init(_ target: any BackupTarget) { self.target = target }
+
+    var place: String { target.place }
+
+    func write(_ bytes: [UInt8], to name: BackupObjectName) async throws { try await target.write(bytes, to: name) }
+
+    func write(file path: String, to name: BackupObjectName) async throws {
+        try await target.write(file: path, to: name)
+    }
+
+    func read(_ name: BackupObjectName, limit: Int) async throws -> [UInt8] {
+        try await target.read(name, limit: limit)
+    }
+
+    func read(_ name: BackupObjectName, into path: String) async throws {
+        let isFirst = asked.withLock { $0.insert(name).inserted }
+        guard !isFirst || !name.text.hasPrefix("log/") else {
+            throw PorticoError(.recordNotFound, "There is no \(name).")
+        }
+        try await target.read(name, into: path)
+    }
+
+    func list(_ folder: BackupObjectName) async throws -> [BackupObject] { try await target.list(folder) }
+
+    func remove(_ name: BackupObjectName) async throws { try await target.remove(name) }
+}

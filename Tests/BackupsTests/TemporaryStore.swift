@@ -15,7 +15,10 @@ final class TemporaryStore: Sendable {
         entities: [
             Entity(
                 "things", summary: "Things.", key: EntityKey("id"),
-                fields: [Field("id", .string(maximumLength: 64), isRequired: true), Field("text", .string)])
+                fields: [
+                    Field("id", .string(maximumLength: 64), isRequired: true),
+                    Field("text", .string(maximumLength: 64 << 20)),
+                ])
         ])
 
     init() async throws {

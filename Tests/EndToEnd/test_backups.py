@@ -101,7 +101,7 @@ class Backups(unittest.TestCase):
         # The old machine's configuration is the demo's, and the programs that it names lie in the sources.
         wrong = unshown(
             session, {
-                "/mnt/backups/portico": str(self.target), "/var/lib/portico": str(self.folder / "new"),
+                "/var/backups/portico": str(self.target), "/var/lib/portico": str(self.folder / "new"),
                 "/etc/portico/portico.yaml": str(ROOT / "Config" / "moved-test.yaml"), "configuration/portico.yaml": "configuration/demo.yaml",
             }, 0)
         self.addCleanup(lambda: (ROOT / "Config" / "moved-test.yaml").unlink(missing_ok=True))
@@ -119,6 +119,29 @@ class Backups(unittest.TestCase):
             "check", "--config", DEMO, "--data", str(self.folder / "other"), "--set", "plugins=[]",
             "--set", "adapters.odata.services.admissions.samples=10")
         self.assertIn("the adapter notes of the restored backup is not served", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "for root, who restores for the gateway's user")
+    def test_what_root_restores_belongs_to_the_owner_of_the_data_directory(self):
+        self.start()
+        self.control("backup")
+        self.gateway.stop()
+        data = self.folder / "owned"
+        data.mkdir(mode=0o700)
+        self.folder.chmod(0o755)
+        user, group = 65534, 65533
+        for path in [data, self.target, *self.target.rglob("*")]:
+            os.chown(path, user, group)
+        self.control("restore", str(self.target), "--yes", data=data)
+        made = list(data.rglob("*"))
+        self.assertIn(data / "portico.sqlite.restored", made)
+        self.assertEqual({(path.stat().st_uid, path.stat().st_gid) for path in made}, {(user, group)})
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_a_directory_that_the_gateway_may_not_write_in_is_named(self):
+        self.start()
+        closed = self.folder / "closed"
+        closed.mkdir(mode=0o500)
+        self.control("backup", str(closed / "copy"), fails=f"The gateway may not write in {closed}")
 
     def test_a_copy_that_was_changed_is_not_restored(self):
         self.start()

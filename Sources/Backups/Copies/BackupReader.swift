@@ -8,9 +8,11 @@ import SQLiteStore
 /// Reads what a backup target has.
 public struct BackupReader: Sendable {
     private let target: any BackupTarget
+    private let piecesAtOnce: Int64
 
-    public init(_ target: any BackupTarget) {
-        self.target = target
+    /// `piecesAtOnce`: of the page log, read side by side.
+    public init(_ target: any BackupTarget, piecesAtOnce: Int64 = 16) {
+        (self.target, self.piecesAtOnce) = (target, max(1, piecesAtOnce))
     }
 
     /// How far the page log is put into a copy.
@@ -130,8 +132,10 @@ public struct BackupReader: Sendable {
         var replay = try PageLogReplay(into: path, stream: manifest.stream, after: manifest.logBegin)
         var number = manifest.after
         let last = extent == .copy ? manifest.through : Int64.max
+        var missing: Int64?
         do {
             while number < last, try await addPieces(of: manifest, after: &number, upTo: last, work, &replay) {}
+            if extent == .latest { missing = try await addLatePieces(of: manifest, after: &number, work, &replay) }
         } catch {
             try? replay.finish()
             throw error
@@ -143,11 +147,8 @@ public struct BackupReader: Sendable {
                 .storeUnavailable, "The copy \(name) is not whole: a piece of its log is missing.",
                 logDetail: "\(applied) of \(manifest.through)")
         }
-        let missing = extent == .copy ? nil : try await gap(in: manifest.stream, after: number)
         return Database(piece: applied, missing: missing)
     }
-
-    private static let piecesAtOnce: Int64 = 16
 
     /// Reads the next pieces side by side, and adds them in their order. False where there are no more.
     private func addPieces(
@@ -155,8 +156,8 @@ public struct BackupReader: Sendable {
         _ replay: inout PageLogReplay
     ) async throws -> Bool {
         let (target, stream) = (target, manifest.stream)
-        let numbers = (number + 1)...min(last, number + Self.piecesAtOnce)
-        let read = try await withThrowingTaskGroup(of: (Int64, String?).self) { group in
+        let numbers = (number + 1)...min(last, number + piecesAtOnce)
+        var read = try await withThrowingTaskGroup(of: (Int64, String?).self) { group in
             for number in numbers {
                 group.addTask {
                     let path = "\(work)/\(number).piece"
@@ -177,6 +178,8 @@ public struct BackupReader: Sendable {
             guard let path = read[next] else { return false }
             do {
                 try replay.add(path)
+                // The replay removes it, once its commit is whole: that may take later pieces.
+                read[next] = nil
             } catch let error as PorticoError where error.code == .storeUnavailable && next > manifest.through {
                 // The copy is whole without it; what came after it is not.
                 return false
@@ -186,13 +189,22 @@ public struct BackupReader: Sendable {
         return true
     }
 
-    /// The piece after `number`, where later ones are there. A list may be out of date, so the pieces were asked for by their
-    /// numbers; here it can only find more.
-    private func gap(in stream: String, after number: Int64) async throws -> Int64? {
-        let later = try await target.list(.log(stream)).contains { object in
-            object.name.parts.last.flatMap { Int64($0) }.map { $0 > number } ?? false
+    /// Adds what was written while the pieces before were read. Returns a piece that is missing or damaged, though later ones are
+    /// listed; nil: none is. Pieces are written one after another, so one that a listed one follows is there, or it is lost. A list
+    /// may be out of date: the pieces were asked for by their numbers before, and here it can only find more.
+    private func addLatePieces(
+        of manifest: CopyManifest, after number: inout Int64, _ work: String, _ replay: inout PageLogReplay
+    ) async throws -> Int64? {
+        let listed = try await target.list(.log(manifest.stream)).compactMap {
+            $0.name.parts.last.flatMap { Int64($0) }
         }
-        return later ? number + 1 : nil
+        let newest = listed.max() ?? 0
+        while number < newest {
+            let before = number
+            _ = try await addPieces(of: manifest, after: &number, upTo: newest, work, &replay)
+            guard number > before else { return number + 1 }
+        }
+        return nil
     }
 
     /// The attachments that belong to a copy.

@@ -179,8 +179,13 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
     private static func add(_ name: AccountName, _ password: Secret, to plan: HostPlan) async throws -> Bool {
         try FileManager.default.createDirectory(
             at: plan.settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let directory = try DirectoryOwner(of: plan.settings.dataDirectory.path)
-        try directory.impersonate()
+        let directory: DirectoryOwner
+        do {
+            directory = try DirectoryOwner(of: plan.settings.dataDirectory.path)
+            try directory.impersonate()
+        } catch {
+            throw CommandError(error.description)
+        }
         defer { directory.endImpersonation() }
         do {
             let store = try SQLiteStore(Host.storeSettings(plan.settings, acceptsStore: false))

@@ -16,7 +16,7 @@ struct Restore: AsyncParsableCommand {
             From a backup target it takes the last verified copy with everything that was written since, or the copy that --copy \
             names as it was. What is there is kept beside it, as portico.sqlite.replaced; attachments join those that are there. \
             The restored store has a new epoch, so every device starts over. A gateway that runs goes on with what it has until it \
-            is started again.
+            is started again. Root acts as the owner of the data directory, who has to be able to read the backup.
             """)
 
     @OptionGroup var options: ConnectionOptions
@@ -41,6 +41,14 @@ struct Restore: AsyncParsableCommand {
         let data = URL(fileURLWithPath: folder, isDirectory: true)
         try FileManager.default.createDirectory(
             at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let owner: DirectoryOwner
+        do {
+            owner = try DirectoryOwner(of: data.path)
+            try owner.impersonate()
+        } catch {
+            throw CommandError(error.description)
+        }
+        defer { owner.endImpersonation() }
         let place = RestoredPlace(data: data, store: store)
         do {
             let restored =
