@@ -180,5 +180,15 @@ class ImportFiles(GatewayTest):
         self.assertEqual(self.count(target), rows)
 
 
+class NotServed(unittest.TestCase):
+    def test_an_import_into_an_adapter_that_is_left_out_says_so(self):
+        gateway = Gateway("--set", "adapters.employees.enabled=false")
+        self.addCleanup(gateway.remove)
+        done = run_portico(
+            "employees", "import", str(ROOT / "Config/samples/employees.csv"), "--data", str(gateway.data), program="porticoctl")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("does not serve the adapter employees. `adapters.employees` of its configuration serves it", done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -23,11 +23,27 @@ struct StoreBackup {
         guard !FileManager.default.fileExists(atPath: directory.path) else {
             throw PorticoError(.recordExists, "There is something at the backup's place already.", target: "directory")
         }
+        try requireWritable()
         do {
             return try copy(from: source, adding: adding)
         } catch {
             try? FileManager.default.removeItem(at: unfinished)
             throw PorticoError.ofFiles(error, "The backup cannot be written.")
+        }
+    }
+
+    /// Throws where the folder in which the directory is to be is closed to this process: by its owner, or because the system's
+    /// unit leaves the process its own folders alone.
+    private func requireWritable() throws {
+        var folder = directory.deletingLastPathComponent().standardizedFileURL
+        while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path) {
+            folder.deleteLastPathComponent()
+        }
+        guard FileManager.default.isWritableFile(atPath: folder.path) else {
+            throw PorticoError(
+                .storeUnavailable,
+                "The gateway may not write in \(folder.path): name a directory below one that is its user's, such as its data directory's.",
+                target: "directory")
         }
     }
 

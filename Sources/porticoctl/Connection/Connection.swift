@@ -40,7 +40,7 @@ struct Connection {
         var request = try address.request(path)
         request.headers.add(name: "Accept", value: "text/plain")
         let (status, bytes) = try await bytes(of: request)
-        guard status < 400 else { throw Self.failure((try? JSONFormat().read(bytes)) ?? .null, status) }
+        guard status < 400 else { throw Self.failure((try? JSONFormat().read(bytes)) ?? .null, status, path) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -73,7 +73,7 @@ struct Connection {
         guard let value = bytes.isEmpty ? WireValue.null : try? format.read(bytes),
             !address.isOfAnother(value["error"]?["code"]?.stringValue)
         else { throw CommandError(address.strangersAnswer(status), isUnanswered: status >= 500) }
-        guard status < 400 else { throw Self.failure(value, status) }
+        guard status < 400 else { throw Self.failure(value, status, request.url) }
         return value
     }
 
@@ -92,8 +92,18 @@ struct Connection {
         }
     }
 
-    private static func failure(_ value: WireValue, _ status: UInt) -> CommandError {
-        let message = value["error"]?["message"]?.stringValue ?? "The gateway answered \(status)."
+    /// The sentence about an adapter that a gateway does not serve; nil: the command is for no adapter.
+    private static func absence(at address: String) -> String? {
+        guard let found = address.firstMatch(of: /\/admin\/v1\/adapters\/([a-z0-9-]+)\/[^?]/) else { return nil }
+        return
+            "This gateway does not serve the adapter \(found.output.1). `adapters.\(found.output.1)` of its configuration serves it; `porticoctl adapters list` shows those that are served."
+    }
+
+    private static func failure(_ value: WireValue, _ status: UInt, _ address: String) -> CommandError {
+        let isUnknown = value["error"]?["code"]?.stringValue == "route.notFound"
+        let message =
+            (isUnknown ? absence(at: address) : nil) ?? value["error"]?["message"]?.stringValue
+            ?? "The gateway answered \(status)."
         let target = value["error"]?["target"]?.stringValue.map { " (\($0))" } ?? ""
         return CommandError(message + target, exitStatus: status == 401 ? 4 : 1, isUnanswered: status == 504)
     }
