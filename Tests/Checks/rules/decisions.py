@@ -1,7 +1,8 @@
 """Every decision has the one format, is listed in the index, and is linked from the decision that it changes.
 
 A file that refers to `docs/decisions/NNNN` refers to one that is there. The format: `# NNNN Title`, `Status: …`, and four paragraphs in order. A status that says `Amends`, `Overrules` or
-`Replaces` with a link has its counterpart (`Amended by`, `Overruled by`, `Replaced by`) in the linked decision.
+`Replaces` with a link has its counterpart (`Amended by`, `Overruled by`, `Replaced by`) in the linked decision. Pages for users
+link decisions by their titles: a number says nothing to their readers.
 """
 
 import posixpath
@@ -17,6 +18,9 @@ _CHANGES = re.compile(r"(Amends|Overrules|Replaces)((?:,? \[\d{4}\]\([^)]*\))+)"
 _COUNTERPARTS = {"Amends": "Amended by", "Overrules": "Overruled by", "Replaces": "Replaced by"}
 _REFERENCE = re.compile(r"docs/decisions/(\d{4})(-[a-z0-9-]+\.md)?")
 _LONGEST = 60  # lines
+_NUMBERED = re.compile(r"\[\d{4}\]\(")
+# For those who change Portico or examine it.
+_FOR_DEVELOPERS = {f"docs/{name}.md" for name in ["ARCHITECTURE", "adapter-boundary", "testing", "threat-model"]}
 
 
 def check(repository):
@@ -28,7 +32,17 @@ def check(repository):
             yield Violation(_FOLDER + name, 0, "decisions", message)
         if index.count(f"({name})") == 0:
             yield Violation(_INDEX, 0, "decisions", f"{name} is not listed")
+    yield from _numbers(repository)
     yield from _references(repository, {path[len(_FOLDER):][:4] for path in paths}, set(texts))
+
+
+def _numbers(repository):
+    for path in repository.files:
+        is_page = path == "README.md" or path.startswith(("docs/", "Deploy/", "Plugins/")) and path.endswith(".md")
+        if is_page and not path.startswith(_FOLDER) and path not in _FOR_DEVELOPERS:
+            for line, text in enumerate((repository.text(path) or "").splitlines(), 1):
+                if _NUMBERED.search(text):
+                    yield Violation(path, line, "decisions", "link the decision by its title, not by its number")
 
 
 def _references(repository, numbers, names):

@@ -250,6 +250,11 @@ class Decisions(SabotageCase):
             "Sources/Core/Counter.swift:1: [decisions] docs/decisions/0002 does not exist",
             "Sources/Core/Counter.swift:2: [decisions] docs/decisions/0001-do-less.md does not exist")
 
+    def test_a_number_in_a_page_for_users(self):
+        self.fixture.write("docs/ARCHITECTURE.md", "([0001](decisions/0001-do-it.md))\n")
+        self.fixture.write("docs/store.md", "It does it\n([0001](decisions/0001-do-it.md)).\n")
+        self.assert_refused("docs/store.md:2: [decisions] link the decision by its title, not by its number")
+
     def test_a_change_that_the_changed_decision_does_not_name_is_refused(self):
         self.write("0001-do-it.md")
         self.write("0002-do-less.md", status="accepted. Overrules [0001](0001-do-it.md).")
