@@ -18,7 +18,7 @@ package struct PorticoControl: AsyncParsableCommand {
               porticoctl status --data /var/lib/portico
               porticoctl accounts add ada --role member
               porticoctl config apply
-              porticoctl backup /var/backups/portico-1
+              porticoctl backup /var/backups/portico/monday
               porticoctl status --url https://gateway.example:9443 --token-file ops.token
             """,
         version: "0.1.0",

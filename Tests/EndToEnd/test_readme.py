@@ -1,4 +1,4 @@
-"""The README's session in front of another system: its commands, run as they stand, show what it says."""
+"""The README's sessions: their commands, run as they stand, show what it says."""
 
 import pathlib
 import shlex
@@ -7,8 +7,16 @@ import tempfile
 import unittest
 
 from documented_session import START, blocks, unshown
-from harness import Gateway
+from harness import Gateway, GatewayTest
 from stand_in import PROGRAM, StandIn
+
+
+class FirstSession(GatewayTest):
+    def test_the_commands_show_what_they_say(self):
+        (session,) = blocks("README.md", "## A first session")
+        folder = tempfile.mkdtemp(prefix="portico-readme-")
+        self.addCleanup(shutil.rmtree, folder)
+        self.assertEqual(unshown(session, {"127.0.0.1:8080": f"127.0.0.1:{self.gateway.port}"}, 0, folder), [])
 
 
 @unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
