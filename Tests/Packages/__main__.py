@@ -8,6 +8,7 @@ OLDER is a Debian package of an earlier build. Without it the upgrade is from th
 import hashlib
 import json
 import pathlib
+import plistlib
 import re
 import shutil
 import subprocess
@@ -30,9 +31,9 @@ def only(pattern):
     return found[0]
 
 
-def documented(section):
-    """The commands of a section of docs/operating.md, each a line."""
-    text = (ROOT / "docs/operating.md").read_text().split(f"### {section}\n")[1].split("\n##")[0]
+def documented(section, page="docs/operating.md"):
+    """The commands of a section of a page, each a line."""
+    text = re.split(f"^##+ {section}\n", (ROOT / page).read_text(), flags=re.MULTILINE)[1].split("\n##")[0]
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
     # Nobody answers apt's question here.
     said = {"sudo ": "", "apt-get install": "apt-get install --yes", "apt-get remove": "apt-get remove --yes"}
@@ -149,6 +150,35 @@ class Package(OnDebian):
         self.serve(*unit_command(self.root)).sign_in("admin", password)
         self.assertIn("/var/lib/portico", self.root.run("dpkg --purge portico"))
         self.assertTrue(self.root.path("/var/lib/portico/portico.sqlite").exists())
+
+
+    def test_the_first_week(self):
+        """Deploy/README.md, as root: accounts, records, another adapter, backups."""
+        served, _ = self.begin(only("*.deb"))
+        (adds, publishes), (applies, imports), (makes, names, restarts, lists) = documented("The first week", "Deploy/README.md")
+        shutil.copy(ROOT / "Config/samples/employees.csv", self.root.path("/home"))
+        self.root.path("/home/news.plist").write_bytes(plistlib.dumps({"title": "News"}))
+        self.root.run(f"echo a password of ada | {adds}")
+        self.root.run(publishes)
+        token = served.sign_in("ada", "a password of ada")
+        self.assertEqual(served.get("/plists/news", token)[0], 200)
+
+        configuration = self.root.path("/etc/portico/portico.yaml")
+        configuration.write_text(configuration.read_text().replace("employees: { enabled: false }", "employees: { access: login }"))
+        self.root.run(applies)
+        self.root.run(imports)
+        self.assertIn("firstName", served.get("/api/v1/employees/employees?limit=1", token)[1])
+
+        self.root.run(makes)
+        self.root.run(names)
+        self.assertEqual(restarts, "systemctl restart portico")
+        self.assertEqual(served.stop(), 0)
+        self.serve(*unit_command(self.root))
+        end = time.monotonic() + MOST_SECONDS
+        while "yes" not in (listed := self.root.run(lists)):
+            self.assertLess(time.monotonic(), end, listed)
+            time.sleep(0.5)
+        self.assertIn("/var/backups/portico", listed)
 
 
 class PackageOnDebian12(Package):
