@@ -213,7 +213,7 @@ class FetchTest(UpstreamServices):
         self.assertEqual(checked.returncode, 0, checked)
         self.assertIn("warning: the OData service supplier leaves out Topics/Logo: the bytes of streams are not fetched", checked.stderr)
         text = pathlib.Path(config).read_text()
-        for given, said in [("mode: call", "not called for each request yet"), ("seed: x.json", "has no effect"),
+        for given, said in [("seed: x.json", "has no effect"),
                             ("sets: {Nobody: {enabled: false}}", "The model has no set Nobody: it has States")]:
             pathlib.Path(config).write_text(text.replace("upstream: back, path: odata", f"{given}, upstream: back, path: odata"))
             refused = run_portico("check", "--config", config)
@@ -432,6 +432,213 @@ adapters:
       two: {{ model: two.xml, path: odata/v2/admissions/, sapName: TWO, {rest} }}
       reference: {{ model: reference.xml, path: odata/v4/reference/, sapName: REFERENCE, {rest} }}
 """
+
+
+CALLED = "mode: call"
+
+
+class CallTest(UpstreamServices):
+    """Sets that the other system is asked for with each request, in both directions of versions."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.system = StandIn("--students", STUDENTS, "--odata-page", 70)
+        cls.addClassCleanup(cls.system.stop)
+        maker = cls()
+        cls.addClassCleanup(maker.doCleanups)
+        cls.gateway = maker.start(cls.system, sap=CALLED, supplier=CALLED)
+        cls.rows = []
+        for start in range(0, STUDENTS, 70):
+            cls.rows += cls.system.get(SUPPLIER + f"Students?$skip={start}&$top=70").json()["value"]
+
+    def runTest(self):
+        """For the instance that starts the class's gateway."""
+
+    def requests(self):
+        return self.system.order("status")["requests"]
+
+    def ask(self, root, path, **options):
+        """Entities of both roots of a service as version 4 has them: `v4/sap`, `v2/supplier`."""
+        query = urllib.parse.urlencode({f"${name}": value for name, value in options.items()}, quote_via=urllib.parse.quote)
+        return self.get(self.gateway, f"/odata/{root}/{path}?{query}", Accept=JSON)
+
+    @staticmethod
+    def set_name(root):
+        return "StudentCollection" if root.endswith("sap") else "Students"
+
+    def numbers(self, root, **options):
+        """The keys of all pages."""
+        version2 = root.startswith("v2")
+        if version2:
+            options["format"] = "json"
+        page = self.ask(root, self.set_name(root), **options).json()
+        found = []
+        while True:
+            content = page["d"] if version2 else page
+            found += [int(one["StudentID"]) for one in content["results" if version2 else "value"]]
+            place = content.get("__next") if version2 else content.get("@odata.nextLink", content.get("@nextLink"))
+            if place is None:
+                return found
+            parts = urllib.parse.urlsplit(urllib.parse.urljoin(f"http://gateway/odata/{root}/", place))
+            page = self.get(self.gateway, f"{parts.path}?{parts.query}").json()
+
+    def test_an_entity_is_asked_for_by_its_key_and_is_exact(self):
+        for root in ("v4/sap", "v4/supplier"):
+            theirs = self.rows[6]
+            ours = self.ask(root, f"{self.set_name(root)}(7)").json()
+            for name in ("StudentID", "FirstName", "SchoolID", "GPA", "ModifiedAt", "RecordID", "CallAt", "Active", "Address"):
+                self.assertEqual(theirs[name], ours[name], (root, name))
+        text = self.gateway.request("GET", "/odata/v4/sap/StudentCollection(7)/Balance/$value").text()
+        self.assertEqual(text, self.system.get(SAP + "StudentCollection(7)", {"Accept": JSON}).json()["d"]["Balance"])
+        self.assertEqual(self.get(self.gateway, "/odata/v4/sap/StudentCollection(70001)", 404).json()["error"]["code"], "record.notFound")
+        atom = self.gateway.request("GET", "/odata/v2/supplier/Students(7)", headers={"Accept": "application/atom+xml"})
+        self.assertEqual(atom.status, 200, atom)
+        self.assertIn(f"{self.gateway.address}/odata/v2/supplier/", atom.text())
+        self.assertNotIn(self.system.address, atom.text())
+
+    def test_each_request_asks_the_system_and_nothing_is_kept(self):
+        before = self.requests()
+        for number in range(1, 4):
+            self.ask("v4/sap", f"StudentCollection({number})")
+        self.assertEqual(self.requests(), before + 3)
+        self.assertEqual(self.gateway.request("GET", "/api/v1/odata/sap-StudentCollection").status, 404)
+
+    def test_queries_of_both_versions_have_the_rows_that_SQL_has(self):
+        ordered = sorted(self.rows, key=lambda row: row["StudentID"])
+        last_names = sorted({row["LastName"] for row in ordered})
+        name, part, school = last_names[3], last_names[5][1:4], ordered[10]["SchoolID"]
+        moment = ordered[1000]["ModifiedAt"]
+        cases = [
+            ("v4", f"LastName eq '{name}'", lambda row: row["LastName"] == name),
+            ("v4", f"contains(LastName,'{part}')", lambda row: part in row["LastName"]),
+            ("v2", f"substringof('{part}',LastName)", lambda row: part in row["LastName"]),
+            ("v2", f"not startswith(FirstName,'A') and StudentID lt 900", lambda row: not row["FirstName"].startswith("A") and row["StudentID"] < 900),
+            ("v4", "StudentID in (3,9,2000,99999)", lambda row: row["StudentID"] in (3, 9, 2000)),
+            ("v4", f"SchoolID eq {school} or StudentID gt 2250", lambda row: row["SchoolID"] == school or row["StudentID"] > 2250),
+            ("v4", f"ModifiedAt ge {moment} and endswith(FirstName,'a')", lambda row: row["ModifiedAt"] >= moment and row["FirstName"].endswith("a")),
+            ("v2", f"ModifiedAt lt datetimeoffset'{moment}' and StudentID gt 700", lambda row: row["ModifiedAt"] < moment and row["StudentID"] > 700),
+            ("v4", "GPA gt 3.5 and Active eq true", lambda row: row["GPA"] is not None and row["GPA"] > 3.5 and row["Active"] is True),
+            ("v2", "GPA gt 3.5M and Active eq true", lambda row: row["GPA"] is not None and row["GPA"] > 3.5 and row["Active"] is True),
+            ("v4", f"Address/City eq '{ordered[4]['Address']['City']}'", lambda row: row["Address"] and row["Address"]["City"] == ordered[4]["Address"]["City"]),
+            ("v4", f"RecordID eq {ordered[8]['RecordID']}", lambda row: row["RecordID"] == ordered[8]["RecordID"]),
+            ("v2", f"RecordID eq guid'{ordered[8]['RecordID']}'", lambda row: row["RecordID"] == ordered[8]["RecordID"]),
+        ]
+        for version, condition, holds in cases:
+            wanted = [row["StudentID"] for row in ordered if holds(row)]
+            for service in ("sap", "supplier"):
+                with self.subTest(condition, version=version, service=service):
+                    root = f"{version}/{service}"
+                    self.assertEqual(self.numbers(root, filter=condition), wanted)
+                    count = self.ask(root, f"{self.set_name(root)}/$count", filter=condition)
+                    self.assertEqual(count.text(), str(len(wanted)))
+
+    def test_pages_are_of_our_size_in_a_stable_order(self):
+        for root, total in (("v4/sap", "count"), ("v2/supplier", "inlinecount")):
+            ordered = sorted(self.rows, key=lambda row: (row["SchoolID"] or 0, row["StudentID"]))
+            wanted = [row["StudentID"] for row in ordered][7:1207]
+            self.assertEqual(self.numbers(root, orderby="SchoolID", skip=7, top=1200), wanted)
+            options = {"top": 3, "orderby": "StudentID desc", total: "true" if total == "count" else "allpages"}
+            if root.startswith("v2"):
+                options["format"] = "json"
+            page = self.ask(root, self.set_name(root), **options).json()
+            content = page.get("d", page)
+            self.assertEqual(int(content.get("__count", content.get("@odata.count", content.get("@count")))), STUDENTS)
+            entities = content.get("results", content.get("value"))
+            self.assertEqual([int(one["StudentID"]) for one in entities], [STUDENTS, STUDENTS - 1, STUDENTS - 2])
+
+    def test_what_is_selected_and_expanded_comes_in_one_request(self):
+        for root in ("v4/sap", "v4/supplier"):
+            before = self.requests()
+            page = self.ask(root, self.set_name(root), top=5, select="LastName", expand="School,Topics").json()
+            self.assertEqual(self.requests(), before + 1)
+            for one, other in zip(page["value"], self.rows):
+                self.assertEqual({name for name in one if "@" not in name}, {"StudentID", "LastName", "School", "Topics"})
+                self.assertEqual(one["LastName"], other["LastName"])
+                self.assertEqual(one["School"] and one["School"]["SchoolID"], other["SchoolID"])
+            theirs = self.system.get(SUPPLIER + "Students(3)?$expand=Topics").json()["Topics"]
+            ours = self.ask(root, f"{self.set_name(root)}(3)", expand="Topics").json()["Topics"]
+            self.assertEqual([one["TopicID"] for one in ours], [one["TopicID"] for one in theirs])
+
+    def test_navigation_by_address_asks_where_it_leads(self):
+        school = self.rows[0]["SchoolID"]
+        wanted = [row["StudentID"] for row in self.rows if row["SchoolID"] == school]
+        for root, schools in (("v4/sap", "SchoolCollection"), ("v4/supplier", "Schools")):
+            self.assertEqual(self.ask(root, f"{schools}({school})/Students/$count").text(), str(len(wanted)))
+            page = self.ask(root, f"{schools}({school})/Students", orderby="StudentID desc", top=2).json()["value"]
+            self.assertEqual([one["StudentID"] for one in page], sorted(wanted, reverse=True)[:2])
+            self.assertEqual(self.ask(root, f"{self.set_name(root)}(1)/School").json()["SchoolID"], school)
+            self.assertTrue(self.ask(root, f"{self.set_name(root)}(1)/School/Name").json()["value"])
+
+    def test_what_has_no_equal_in_the_other_system_is_501_and_names_the_part(self):
+        before = self.requests()
+        cases = [
+            ("v4/sap", {"filter": "School/Name eq 'x'"}, "School"),
+            ("v4/supplier", {"filter": "Topics/any(t:t/TopicID eq 1)"}, "any"),
+            ("v4/supplier", {"apply": "aggregate($count as N)"}, "$apply"),
+            ("v4/sap", {"expand": "Topics($filter=TopicID eq 1)"}, "$filter"),
+            ("v4/sap", {"compute": "StudentID add 1 as Next"}, "$compute"),
+            ("v2/supplier", {"filter": "replace(LastName,'a','b') eq 'x'"}, "replace"),
+        ]
+        for root, options, part in cases:
+            with self.subTest(root=root, **options):
+                query = urllib.parse.urlencode({f"${name}": value for name, value in options.items()}, quote_via=urllib.parse.quote)
+                answer = self.gateway.request("GET", f"/odata/{root}/{self.set_name(root)}?{query}", headers={"Accept": JSON})
+                self.assertEqual(answer.status, 501, answer)
+                self.assertIn(part, answer.text())
+        self.assertEqual(self.requests(), before)
+        long = " or ".join(f"LastName eq 'name {number}'" for number in range(400))
+        query = urllib.parse.urlencode({"$filter": long}, quote_via=urllib.parse.quote)
+        answer = self.gateway.request("GET", f"/odata/v4/sap/StudentCollection?{query}", headers={"Accept": JSON})
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, "request.limitExceeded"))
+        self.assertEqual(self.requests(), before)
+
+    def test_a_called_set_is_read_only_and_says_so(self):
+        answer = self.gateway.request(
+            "PATCH", "/odata/v4/sap/StudentCollection(1)", '{"LastName":"New"}', user="admin",
+            headers={"Content-Type": JSON, "Accept": JSON})
+        self.assertEqual(answer.status, 405, answer)
+        metadata = self.gateway.request("GET", "/odata/v4/sap/$metadata", headers={"Accept": "application/xml"}).text()
+        self.assertIn("Updatable", metadata)
+
+    def test_an_outage_and_liars_are_errors_of_the_system(self):
+        for fault, status in ((["error", 500], 502), (["error", 503], 502), (["garbage"], 502), (["truncate"], 502),
+                              (["reset"], 502), (["login-page"], 502), (["error", 401], 502), (["huge"], 502)):
+            with self.subTest(fault[0]):
+                self.system.order("fault", *fault)
+                try:
+                    for path in ("/odata/v4/sap/StudentCollection?$top=3", "/odata/v4/supplier/Students(3)", "/odata/v2/supplier/Students/$count"):
+                        answer = self.gateway.request("GET", path, headers={"Accept": JSON})
+                        self.assertEqual(answer.status, status, (fault, path, answer))
+                finally:
+                    self.system.order("fault", "none")
+        self.assertEqual(len(self.ask("v4/sap", "StudentCollection", top=3).json()["value"]), 3)
+
+
+class MixedModesTest(UpstreamServices):
+    def test_called_and_mirrored_sets_of_one_service(self):
+        system = self.stand_in()
+        gateway = self.start(
+            system, sap=f"{READY}, sets: {{ StudentCollection: {{ mode: call }} }}", supplier=READY)
+        listed = json.dumps(self.control(gateway, "mirrors", "list")[1])
+        self.assertIn("sap-SchoolCollection", listed)
+        self.assertNotIn("sap-StudentCollection", listed)
+        school = self.get(gateway, "/odata/v4/sap/StudentCollection(1)?$expand=School").json()["School"]
+        self.assertEqual(self.get(gateway, f"/odata/v4/sap/SchoolCollection({school['SchoolID']})").json()["Name"], school["Name"])
+        count = self.get(gateway, f"/odata/v4/sap/SchoolCollection({school['SchoolID']})/Students/$count").text()
+        self.assertEqual(count, system.get(SUPPLIER + f"Students/$count?$filter=SchoolID%20eq%20{school['SchoolID']}").text())
+        for query in ("$expand=Students", "$filter=Students/any(s:s/StudentID%20eq%201)"):
+            answer = gateway.request("GET", f"/odata/v4/sap/SchoolCollection?{query}", headers={"Accept": JSON})
+            self.assertEqual(answer.status, 501, answer)
+            self.assertIn("StudentCollection", answer.text())
+
+    def test_keys_without_an_effect_are_errors(self):
+        system = self.stand_in()
+        for sap, key in ((f"{CALLED}, freshFor: 1h", "freshFor"),
+                         ("sets: { StudentCollection: { mode: call, refresh: 1h } }", "StudentCollection.refresh"),
+                         ("sets: { StudentCollection: { mode: call, changes: ModifiedAt } }", "StudentCollection.changes")):
+            done = run_portico("check", "--config", self.configure(system, sap=sap))
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn(key, done.stderr + done.stdout)
 
 
 class OwnServicesTest(UpstreamServices):

@@ -35,7 +35,8 @@ final class ODataAdapter: Adapter {
                 documents: ServiceDocuments(
                     configuration.model, isSearched: !configuration.searched.isEmpty, closed: configuration.closedSets),
                 operations: operations, clock: context.clock, gate: ReseedGate(), asyncResponses: asyncResponses,
-                queryPlans: QueryPlanCache(most: configuration.limits.queryPlanCache), own: context.records)
+                queryPlans: QueryPlanCache(most: configuration.limits.queryPlanCache), own: context.records,
+                called: configuration.upstream.flatMap { CalledSets(configuration, context.upstreams[$0.name]) })
             mounts.withLock { mounts in
                 for root in configuration.roots { mounts[root.name] = ServiceMount(root, of: service) }
             }
@@ -51,11 +52,11 @@ final class ODataAdapter: Adapter {
         let exchange = EntityExchange(called, upstream)
         let session = WriteSession(exchange)
         var sources: [EntityName: any EntitySource] = [:]
-        for table in service.tables.tables.values {
+        for table in service.tables.tables.values where !upstream.called.contains(table.source) {
             sources[table.entity] = SetSource(
                 table, of: service, in: upstream, session: session, records: context.records, clock: context.clock)
         }
-        for link in service.tables.links {
+        for link in service.tables.links where upstream.mirrors(link) {
             sources[link.entity] = LinkSource(link: link, service: service, exchange: exchange)
         }
         self.sources.withLock { $0.merge(sources) { $1 } }

@@ -231,25 +231,24 @@ private struct AdmissionsRequest {
         let rows = try service.rows()
         return try rows.queue.read { database in
             switch (key, segments.dropFirst().first, segments.count) {
-            case (nil, nil, 1): return try collection(table, database)
-            case (nil, "$count"?, 2):
-                let condition = try condition(table)
-                let count =
-                    try Int.fetchOne(
-                        database, sql: "SELECT count(*) FROM \(table.name)\(condition.sql)",
-                        arguments: StatementArguments(condition.arguments)) ?? 0
-                return ServiceResponse(200, contentType: "text/plain", body: Array(String(count).utf8))
+            case (nil, nil, 1): return try collection(table, nil, database)
+            case (nil, "$count"?, 2): return try count(table, nil, database)
             case (let key?, nil, 1): return try single(try row(key, table, database), table, database)
-            case (let key?, let name?, 2):
+            case (let key?, let name?, 2...3):
                 guard let navigation = table.navigations.first(where: { $0.name == name }),
-                    let target = AdmissionsTable.named(navigation.target, isVersion2: false)
+                    let target = AdmissionsTable.named(navigation.target, isVersion2: false),
+                    segments.count == 2 || segments[2] == "$count"
                 else { throw ServiceError.missing("There is no \(name).") }
-                let related = try related(navigation, key, try row(key, table, database), target, table, database)
+                let owner = try row(key, table, database)
                 if case .one = navigation.kind {
-                    guard let row = related.first else { throw ServiceError.missing("There is no \(name).") }
+                    guard segments.count == 2,
+                        let row = try related(navigation, owner, target, table, database).first
+                    else { throw ServiceError.missing("There is no \(name).") }
                     return try single(row, target, database)
                 }
-                return try list(related, target, database)
+                let among = Self.condition(navigation, owner, target, table)
+                return segments.count == 3
+                    ? try count(target, among, database) : try collection(target, among, database)
             default: throw ServiceError.missing("There is nothing at \(request.path).")
             }
         }
@@ -281,12 +280,28 @@ private struct AdmissionsRequest {
 
     private func option(_ name: String) -> String? { request.query[name] }
 
-    private func condition(
-        _ table: AdmissionsTable
-    ) throws(ServiceError) -> (sql: String, arguments: [(any DatabaseValueConvertible)?]) {
-        guard let text = option("$filter") else { return ("", []) }
-        let condition = try AdmissionsFilter.condition(text, of: table)
-        return (" WHERE \(condition.sql)", condition.arguments)
+    private typealias Condition = (sql: String, arguments: [(any DatabaseValueConvertible)?])
+
+    /// `among`: what the rows have in common by the path.
+    private func condition(_ table: AdmissionsTable, _ among: Condition?) throws(ServiceError) -> Condition {
+        var all = among.map { [$0] } ?? []
+        if let text = option("$filter") {
+            let filter = try AdmissionsFilter.condition(text, of: table)
+            all.append((filter.sql, filter.arguments))
+        }
+        guard !all.isEmpty else { return ("", []) }
+        return (" WHERE \(all.map { "(\($0.sql))" }.joined(separator: " AND "))", all.flatMap(\.arguments))
+    }
+
+    private func count(
+        _ table: AdmissionsTable, _ among: Condition?, _ database: Database
+    ) throws -> ServiceResponse {
+        let condition = try condition(table, among)
+        let count =
+            try Int.fetchOne(
+                database, sql: "SELECT count(*) FROM \(table.name)\(condition.sql)",
+                arguments: StatementArguments(condition.arguments)) ?? 0
+        return ServiceResponse(200, contentType: "text/plain", body: Array(String(count).utf8))
     }
 
     private func order(_ table: AdmissionsTable) throws(ServiceError) -> String {
@@ -331,28 +346,35 @@ private struct AdmissionsRequest {
         return expanded
     }
 
-    private func related(
-        _ navigation: AdmissionsTable.Navigation, _ key: String, _ row: Row, _ target: AdmissionsTable,
-        _ table: AdmissionsTable, _ database: Database
-    ) throws -> [Row] {
-        let sql: String
-        let value: DatabaseValue
+    private static func condition(
+        _ navigation: AdmissionsTable.Navigation, _ row: Row, _ target: AdmissionsTable, _ table: AdmissionsTable
+    ) -> Condition {
         switch navigation.kind {
-        case .one(let column): (sql, value) = ("\(target.key) = ?", row[column])
-        case .many(let column): (sql, value) = ("\(column) = ?", row[table.key])
+        case .one(let column): ("\(target.key) = ?", [row[column] as DatabaseValue])
+        case .many(let column): ("\(column) = ?", [row[table.key] as DatabaseValue])
         case .linked(let pairs, let near, let far):
-            (sql, value) = ("\(target.key) IN (SELECT \(far) FROM \(pairs) WHERE \(near) = ?)", row[table.key])
+            (
+                "\(target.key) IN (SELECT \(far) FROM \(pairs) WHERE \(near) = ?)",
+                [row[table.key] as DatabaseValue]
+            )
         }
+    }
+
+    private func related(
+        _ navigation: AdmissionsTable.Navigation, _ row: Row, _ target: AdmissionsTable, _ table: AdmissionsTable,
+        _ database: Database
+    ) throws -> [Row] {
+        let condition = Self.condition(navigation, row, target, table)
         return try Row.fetchAll(
-            database, sql: "SELECT * FROM \(target.name) WHERE \(sql) ORDER BY \(target.key)", arguments: [value])
+            database, sql: "SELECT * FROM \(target.name) WHERE \(condition.sql) ORDER BY \(target.key)",
+            arguments: StatementArguments(condition.arguments))
     }
 
     private func entity(_ row: Row, _ table: AdmissionsTable, _ database: Database) throws -> WireDictionary {
         var entity = documents.entity(row, table, selected().own)
         for (navigation, names) in try expanded(table) {
             guard let target = AdmissionsTable.named(navigation.target, isVersion2: false) else { continue }
-            let key = AdmissionsDocuments.key(row, of: table)
-            let others = try related(navigation, key, row, target, table, database).map { other in
+            let others = try related(navigation, row, target, table, database).map { other in
                 WireValue.dictionary(documents.entity(other, target, names))
             }
             if case .one = navigation.kind {
@@ -372,14 +394,6 @@ private struct AdmissionsRequest {
         return .json(.dictionary(entity), fields: fields)
     }
 
-    private func list(_ rows: [Row], _ table: AdmissionsTable, _ database: Database) throws -> ServiceResponse {
-        let entities = try rows.map { WireValue.dictionary(try entity($0, table, database)) }
-        if isVersion2 { return .json(["d": ["results": .array(entities)]]) }
-        return .json([
-            "@odata.context": .string("\(documents.root)$metadata#\(table.name)"), "value": .array(entities),
-        ])
-    }
-
     /// What stands first in `Accept` is preferred; without either, JSON.
     private var wantsAtom: Bool {
         guard isVersion2, let accept = request["Accept"], option("$format") != "json",
@@ -397,8 +411,12 @@ private struct AdmissionsRequest {
     private static let farthest = Int(Int32.max)
 
     /// A page; its token says where it begins, when the first one was read, and whether changes are tracked.
-    private func collection(_ table: AdmissionsTable, _ database: Database) throws -> ServiceResponse {
-        if let token = option(isVersion2 ? "!deltatoken" : "$deltatoken") { return try delta(token, table, database) }
+    private func collection(
+        _ table: AdmissionsTable, _ among: Condition?, _ database: Database
+    ) throws -> ServiceResponse {
+        if among == nil, let token = option(isVersion2 ? "!deltatoken" : "$deltatoken") {
+            return try delta(token, table, database)
+        }
         let now = try AdmissionsRows.revision(database)
         let token = (option("$skiptoken") ?? "0-\(now)-\(tracksChanges ? 1 : 0)").split(separator: "-")
         guard token.count == 3, let start = Int(token[0]), (0...Self.farthest).contains(start),
@@ -406,14 +424,14 @@ private struct AdmissionsRequest {
         else {
             throw ServiceError.invalid("There is no such page.")
         }
-        let tracks = token[2] == "1"
+        let tracks = among == nil && token[2] == "1"
         let top = try request.number("$top", in: 0...Self.farthest)
         let skip = try request.number("$skip", in: 0...Self.farthest) ?? 0
         let preferred = request["Prefer"]?.firstMatch(of: /maxpagesize=(\d+)/).flatMap { Int($0.1) }
         let page = max(1, min(service.settings.pageSize, preferred ?? Int.max))
         // What is left of `$top` behind the pages before.
         let wanted = min(page, max(0, (top ?? Int.max) - start))
-        let condition = try condition(table)
+        let condition = try condition(table, among)
         let sql = "FROM \(table.name)\(condition.sql)"
         let found = try Row.fetchAll(
             database, sql: "SELECT * \(sql)\(try order(table)) LIMIT \(wanted + 1) OFFSET \(skip + start)",
@@ -454,7 +472,8 @@ private struct AdmissionsRequest {
         let options = kept.merging(more) { $1 }.sorted { $0.key < $1.key }.map { option in
             "\(option.key)=\(option.value.addingPercentEncoding(withAllowedCharacters: .urlHostAllowed) ?? "")"
         }
-        let place = "\(documents.setName(table))?\(options.joined(separator: "&"))"
+        let path = segments.count > 1 ? segments.joined(separator: "/") : documents.setName(table)
+        let place = "\(path)?\(options.joined(separator: "&"))"
         return isVersion2 ? documents.root + place : place
     }
 

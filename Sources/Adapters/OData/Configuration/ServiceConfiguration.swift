@@ -38,6 +38,7 @@ struct ServiceConfiguration: Sendable {
         Set(
             tables.sources.filter { source in
                 rights[source].write?.isNobody ?? true
+                    || upstream?.called.contains(source) ?? false
                     || tables[source].map { upstream?.unwritten.contains($0.entity) ?? false } ?? false
             })
     }
@@ -101,7 +102,8 @@ struct ServiceConfiguration: Sendable {
         if let seed { try Self.checkSeed(seed, name, tables) }
         discriminators = Self.pairs(values["discriminators"]).mapValues { $0.first ?? "" }
         upstream = try servable.map { try ServiceUpstream(name, values, $0, ofCallers: ofCallers) }
-        entities = try Self.entities(name, values, tables, rights)
+        let called = upstream?.withoutRecords(of: tables) ?? []
+        entities = try Self.entities(name, values, tables, rights).filter { !called.contains($0.name) }
     }
 
     /// The default is the model's namespace, if it is valid in a path.

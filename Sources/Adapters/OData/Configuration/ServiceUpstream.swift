@@ -14,11 +14,21 @@ struct ServiceUpstream: Sendable {
     let leftOut: [LeftOut]
     /// By set: the property that tells when an entity was changed.
     let changeProperties: [String: String]
+    /// Sets whose entities are not kept: the system is asked for them with each request.
+    let called: Set<String>
     /// One for each set, and for each navigation property without a constraint.
     let mirrors: [MirrorSource]
 
     /// Sets whose entities no caller changes there.
     var unwritten: Set<EntityName> { Set(mirrors.filter { $0.writing == .none }.map(\.entity)) }
+
+    /// Whether the links are kept: those of sets that are.
+    func mirrors(_ link: LinkTable) -> Bool { !called.contains(link.source) && !called.contains(link.target) }
+
+    /// The entities that have no records here.
+    func withoutRecords(of tables: ServiceTables) -> Set<EntityName> {
+        Set(called.compactMap { tables[$0]?.entity } + tables.links.filter { !mirrors($0) }.map(\.entity))
+    }
 }
 
 extension ServiceUpstream {
@@ -46,7 +56,8 @@ extension ServiceUpstream {
             ConfigurationOption(
                 "services.*.mode", .choice(["mirror", "call"]), changesRecords: true,
                 summary:
-                    "How it is used: `mirror` fetches its entities and keeps them as records. `call` is not there yet."),
+                    "How it is used: `mirror` fetches its entities and keeps them as records, `call` asks it with each request. `mirror` by default, `call` where it is called in its callers' names."
+            ),
             ConfigurationOption(
                 "services.*.sets.*.mode", .choice(["mirror", "call"]), changesRecords: true,
                 summary: "The same of one set."),
@@ -98,34 +109,51 @@ extension ServiceUpstream {
         guard let text = values["upstream"]?.stringValue, let name = UpstreamName(text) else {
             throw ConfigurationProblem("\(place).upstream", "This cannot be the name of an upstream.")
         }
-        guard !ofCallers.contains(name) else {
-            throw ConfigurationProblem(
-                "\(place).upstream",
-                "The upstream \(name) is called in its callers' names, and the entities of a service are fetched without a caller."
-            )
-        }
         let sets = values["sets"]?.dictionaryValue ?? [:]
-        try Self.checkMode(values["mode"], "\(place).mode")
         for set in Self.disabled(values).subtracting(servable.named).sorted() {
             throw ConfigurationProblem(
                 "\(place).sets.\(set).enabled",
                 "The model has no set \(set): it has \(servable.named.joined(separator: ", ")).")
         }
-        for set in sets { try Self.checkMode(set.value["mode"], "\(place).sets.\(set.key).mode") }
+        let called = try Self.called(values, sets, tables, place, inCallersNames: ofCallers.contains(name))
+        self.called = called
         self.name = name
         version = servable.version
         leftOut = servable.leftOut
         self.path = try Self.path(values["path"]?.stringValue ?? "", place)
         changeProperties = try Self.changeProperties(sets, tables, place)
-        mirrors = try Self.mirrors(values, sets, tables, place)
+        mirrors = try Self.mirrors(values, sets, tables, place, without: called)
     }
 
-    private static func checkMode(_ value: WireValue?, _ place: String) throws {
-        guard value?.stringValue == "call" else { return }
-        throw ConfigurationProblem(
-            place,
-            "An OData service is not called for each request yet: its entities are mirrored. `enabled: false` leaves a set out."
-        )
+    /// The sets that are called. Throws for what has no effect on them, and for mirrors of what is asked in callers' names.
+    private static func called(
+        _ values: WireDictionary, _ sets: WireDictionary, _ tables: ServiceTables, _ place: String, inCallersNames: Bool
+    ) throws -> Set<String> {
+        let standard = values["mode"]?.stringValue ?? (inCallersNames ? "call" : "mirror")
+        var called: Set<String> = []
+        for source in tables.sources {
+            let set = sets[source]?.dictionaryValue ?? [:]
+            guard (set["mode"]?.stringValue ?? standard) == "call" else {
+                guard !inCallersNames else {
+                    throw ConfigurationProblem(
+                        set["mode"] == nil ? "\(place).mode" : "\(place).sets.\(source).mode",
+                        "The upstream is called in its callers' names, and a mirror is fetched without a caller.")
+                }
+                continue
+            }
+            called.insert(source)
+            for key in ofSets + ["changes"] where set[key] != nil {
+                throw ConfigurationProblem(
+                    "\(place).sets.\(source).\(key)", "This has no effect: the set is called, not mirrored.")
+            }
+        }
+        if called.count == tables.sources.count {
+            for key in ofSets + [idempotencyKeys, "guard", "indexes", "search"] where values[key] != nil {
+                throw ConfigurationProblem(
+                    "\(place).\(key)", "This has no effect: every set is called, and none is mirrored.")
+            }
+        }
+        return called
     }
 
     private static func path(_ text: String, _ place: String) throws -> String {
@@ -159,7 +187,8 @@ extension ServiceUpstream {
     }
 
     private static func mirrors(
-        _ values: WireDictionary, _ sets: WireDictionary, _ tables: ServiceTables, _ place: String
+        _ values: WireDictionary, _ sets: WireDictionary, _ tables: ServiceTables, _ place: String,
+        without called: Set<String>
     ) throws -> [MirrorSource] {
         func mirror(_ entity: EntityName, of set: String, _ reading: MirrorSource.Reading) throws -> MirrorSource? {
             var merged = values
@@ -176,9 +205,11 @@ extension ServiceUpstream {
                 throw ConfigurationProblem("\(place).\(problem.path)", problem.message)
             }
         }
-        return try tables.sources.compactMap { tables[$0] }.compactMap {
+        return try tables.sources.filter { !called.contains($0) }.compactMap { tables[$0] }.compactMap {
             try mirror($0.entity, of: $0.source, .increments)
         }
-            + tables.links.compactMap { try mirror($0.entity, of: $0.source, .snapshot) }
+            + tables.links.filter { !called.contains($0.source) && !called.contains($0.target) }.compactMap {
+                try mirror($0.entity, of: $0.source, .snapshot)
+            }
     }
 }

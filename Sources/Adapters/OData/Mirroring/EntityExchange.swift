@@ -99,7 +99,7 @@ struct EntityExchange: Sendable {
     /// A stored value as the service's addresses have it, not percent-encoded; nil: it has no literal.
     func literal(_ value: WireValue, _ type: TypeReference, _ model: EntityDataModel) -> String? {
         guard upstream.version == .version4 else { return Version2ValueCodec(model: model).literal(value, type) }
-        return LiteralText(model: model).text(value, as: type).flatMap(\.removingPercentEncoding)
+        return LiteralText(model: model).plain(value, as: type)
     }
 
     /// Where an entity is below the service's root: `Students(1)`.

@@ -9,7 +9,27 @@ struct QueryRunner: Sendable {
     let records: any RecordStore
     let now: WireDate
     let limits: QueryLimits
+    /// Sets that another system is asked for; nil: there are none.
+    let called: CalledSets?
+    let caller: Principal
 
+    /// Nil where the entities are records.
+    func called(_ query: EntityQuery, _ shape: ResultShape) async throws -> CalledPage? {
+        guard let called, called.isCalled(query) else { return nil }
+        return try await called.page(query, shape, for: caller)
+    }
+
+    /// The first row, with its shape.
+    func row(_ query: EntityQuery) async throws -> (ResultRow, ResultShape)? {
+        if let called, called.isCalled(query) {
+            let page = try await called.page(query, try plan(query).shape, for: caller)
+            return page.held.first.map { ($0, page.shape) }
+        }
+        let page = try await page(query)
+        return page.rows.first.map { ($0, page.shape) }
+    }
+
+    /// Of records alone.
     func page(_ query: EntityQuery) async throws -> ResultPage {
         let plan = try plan(query)
         return try await records.withReadSnapshot { snapshot in try plan.page(at: snapshot) }
@@ -27,6 +47,7 @@ struct QueryRunner: Sendable {
 
     /// Uses the cached plan if there is one.
     func plan(_ query: EntityQuery, _ cachedQuery: CachedQuery?) throws -> QueryPlan {
+        if let called, called.isCalled(query) { return try plan(query.withoutPlace) }
         guard case .all = query.base, let cachedQuery else { return try plan(query) }
         return try Self.reportingProblems { () throws(QueryProblem) in
             let prepared = try cachedQuery.query { () throws(QueryProblem) in
@@ -62,10 +83,11 @@ struct QueryRunner: Sendable {
     /// How many there are, without regard to paging.
     func count(_ query: EntityQuery, _ cachedQuery: CachedQuery? = nil) async throws -> Int {
         let plan = try plan(query, cachedQuery)
+        if let called, called.isCalled(query) { return try await called.count(query, plan.shape, for: caller) }
         return try await records.withReadSnapshot { snapshot in try plan.count(at: snapshot) }
     }
 
-    private static func reportingProblems<Result>(_ body: () throws(QueryProblem) -> Result) throws -> Result {
+    static func reportingProblems<Result>(_ body: () throws(QueryProblem) -> Result) throws -> Result {
         do {
             return try body()
         } catch {
@@ -82,19 +104,24 @@ struct QueryRunner: Sendable {
         switch collectionPath.origin {
         case .all: return .all
         case .filtered(let inner, let condition): return .filtered(try await base(inner), condition)
-        case .related(let source, _, let name):
-            let record = try await RecordFinder(tables: tables, records: records).found(source)
-            return .related(from: source.table.source, record.id, property: name)
+        case .related(let source, _, let name): return try await related(source, name)
         }
+    }
+
+    private func related(_ source: EntityPath, _ name: String) async throws -> EntityQuery.Base {
+        // The other system says whether there is such an entity.
+        if let called, called.isCalled(source.table), case .key(let id) = source.origin {
+            return .related(from: source.table.source, id, property: name)
+        }
+        let record = try await RecordFinder(tables: tables, records: records, runner: self).found(source)
+        return .related(from: source.table.source, record.id, property: name)
     }
 
     func base(_ entityPath: EntityPath) async throws -> EntityQuery.Base {
         switch entityPath.origin {
         case .key(let id): return .record(id)
         case .member(let entities, let id): return .one(of: try await base(entities), id)
-        case .related(let source, _, let name):
-            let record = try await RecordFinder(tables: tables, records: records).found(source)
-            return .related(from: source.table.source, record.id, property: name)
+        case .related(let source, _, let name): return try await related(source, name)
         }
     }
 }
@@ -103,6 +130,8 @@ struct QueryRunner: Sendable {
 struct RecordFinder: Sendable {
     let tables: ServiceTables
     let records: any RecordStore
+    /// What asks other systems for entities that are no records; nil where all are.
+    var runner: QueryRunner?
 
     /// Nil where no record exists, or where its type does not match the path's cast.
     func record(_ entityPath: EntityPath) async throws -> Record? {
@@ -119,7 +148,33 @@ struct RecordFinder: Sendable {
         return record
     }
 
+    /// An entity of another system as a record.
+    private func called(_ entityPath: EntityPath, _ runner: QueryRunner) async throws -> Record? {
+        let table = entityPath.table
+        let query = EntityQuery(
+            table.source, base: try await runner.base(entityPath), pageSize: 1, now: runner.now)
+        guard let (row, shape) = try await runner.row(query) else { return nil }
+        var fields = WireDictionary()
+        for (position, column) in shape.columns.enumerated() {
+            if position == shape.typeColumn, let field = table.discriminator {
+                fields[field.text] = row.values[position]
+            } else if column.path.count == 1, let field = table.columns[column.name]?.field {
+                fields[field.text] = row.values[position]
+            }
+        }
+        guard let id = table.recordID(fields: fields, form: StoredValueCodec(model: tables.model)) else { return nil }
+        if table.columns.values.allSatisfy({ $0.field != table.keyField }) {
+            fields[table.keyField.text] = .string(id.text)
+        }
+        let revision = shape.revisionColumn.flatMap { row.values[$0].int64Value }
+        return Record(
+            id: id, revision: Revision(revision ?? CalledSets.number(String(describing: fields))), fields: fields)
+    }
+
     private func anyType(_ entityPath: EntityPath) async throws -> Record? {
+        if let runner, let sets = runner.called, sets.isCalled(entityPath) {
+            return try await called(entityPath, runner)
+        }
         switch entityPath.origin {
         case .key(let id): return try await records.record(id, in: entityPath.table.entity)
         case .member(let entities, let id):

@@ -17,11 +17,13 @@ final class ODataService: Sendable {
     let queryPlans: QueryPlanCache
     /// All of the service's records, for loading the seed.
     let own: any RecordStore
+    /// Sets that another system is asked for; nil: there are none.
+    let called: CalledSets?
 
     init(
         configuration: ServiceConfiguration, documents: ServiceDocuments, operations: ServiceOperationTable,
         clock: any WallClock, gate: ReseedGate, asyncResponses: AsyncResponses, queryPlans: QueryPlanCache,
-        own: any RecordStore
+        own: any RecordStore, called: CalledSets? = nil
     ) {
         self.configuration = configuration
         self.documents = documents
@@ -31,6 +33,7 @@ final class ODataService: Sendable {
         self.asyncResponses = asyncResponses
         self.queryPlans = queryPlans
         self.own = own
+        self.called = called
         rootPath = "/odata/v4/\(configuration.name)"
     }
 
@@ -58,7 +61,7 @@ struct ResourceHandler: Sendable {
 
     var tables: ServiceTables { service.tables }
     var responses: ResponseBuilder { ResponseBuilder(format: request.format) }
-    var finder: RecordFinder { RecordFinder(tables: tables, records: request.records) }
+    var finder: RecordFinder { RecordFinder(tables: tables, records: request.records, runner: runner) }
     var limits: ServiceLimits { service.configuration.limits }
     var links: EntityLinks {
         EntityLinks(
@@ -88,7 +91,9 @@ extension ResourceHandler {
     }
 
     var runner: QueryRunner {
-        QueryRunner(tables: tables, records: request.records, now: service.clock.now(), limits: limits.query)
+        QueryRunner(
+            tables: tables, records: request.records, now: service.clock.now(), limits: limits.query,
+            called: service.called, caller: request.caller)
     }
 }
 

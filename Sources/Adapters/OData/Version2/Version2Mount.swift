@@ -46,10 +46,19 @@ struct Version2Mount: Sendable {
             let find = { try reader.address(segments) }
             let address = try request.plain.cachedQuery?.resourcePath(find) ?? find()
             try OptionRules(request.plain).check(address)
+            let handler = Version2Handler(service: service, request: request)
+            if let called = service.called, called.isCalled(address) {
+                try handler.handler.checkCalled(address)
+                return try await handler.answer(address)
+            }
             let plain = try await request.plain.aged(by: address.entities(request.plain, of: service.tables))
-            var response = try await Version2Handler(service: service, request: request).answer(address)
-            response.headers.tell(plain.age)
-            return response
+            do {
+                var response = try await handler.answer(address)
+                response.headers.tell(plain.age)
+                return response
+            } catch let error as PorticoError {
+                throw service.called?.reported(error) ?? error
+            }
         case .metadata:
             try ResourceHandler.only(["GET"], request.plain)
             try OptionRules(request.plain).checkDocument()

@@ -38,17 +38,19 @@ struct Version2Reading: Sendable {
         if deltas.isAskedForChanges { return try await Version2Changes(own).feed(collectionPath) }
         let query = try await reading.query(collectionPath)
         let plan = try handler.runner.plan(query, request.cachedQuery)
+        let called = try await handler.runner.called(query, plan.shape)
+        let source: any PagePlan = called ?? plan
         // Every trackable feed has a delta link, as in SAP's services.
-        let tracked = try handler.runner.tracked(query, plan, request.cachedQuery)
+        let tracked = called != nil ? nil : try handler.runner.tracked(query, plan, request.cachedQuery)
         let (rows, scope) = (try rows(plan.shape), own.request.scope)
         let body = try await handler.documents.body { snapshot, sink in
             var feed = rows.feed(in: scope, to: sink)
-            feed.begin(count: try plan.total(at: snapshot))
+            feed.begin(count: try source.total(at: snapshot))
             let page =
-                plan.isFlat
+                called == nil && plan.isFlat
                 ? try plan.rows(
                     at: snapshot, each: { try feed.write(FlatRow(values: $0)) }, thenSome: { try feed.flush() })
-                : try plan.rows(at: snapshot) { rows in
+                : try source.rows(at: snapshot) { rows in
                     for row in rows { feed.write(row) }
                     try feed.flush()
                 }
@@ -96,14 +98,21 @@ struct Version2Reading: Sendable {
 
     private func links(_ collectionPath: EntityCollectionPath) async throws -> Version2Response {
         let reading = CollectionReading(handler)
-        let page = try await handler.runner.page(try await reading.query(collectionPath))
-        let level = try own.level(page.shape, request.target.options)
-        return Version2Response(
-            content: .links(
-                Version2Links(
-                    addresses: page.rows.map { request.root + level.path(of: $0) }, isCollection: true,
-                    count: page.count,
-                    next: reading.next(page.next))))
+        let query = try await reading.query(collectionPath)
+        let shape = try handler.runner.plan(query, nil).shape
+        let level = try own.level(shape, request.target.options)
+        func links(_ rows: [ResultRow], _ count: Int?, _ next: String?) -> Version2Response {
+            Version2Response(
+                content: .links(
+                    Version2Links(
+                        addresses: rows.map { request.root + level.path(of: $0) }, isCollection: true, count: count,
+                        next: reading.next(next))))
+        }
+        if let called = try await handler.runner.called(query, shape) {
+            return links(called.held, called.count, called.next)
+        }
+        let page = try await handler.runner.page(query)
+        return links(page.rows, page.count, page.next)
     }
 
     private func link(_ entityPath: EntityPath) async throws -> Version2Response {

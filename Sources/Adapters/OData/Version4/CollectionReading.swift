@@ -17,17 +17,20 @@ struct CollectionReading: Sendable {
         if deltas.isAskedForChanges { return try await deltas.changes(collectionPath) }
         let query = try await query(collectionPath)
         let plan = try handler.runner.plan(query, request.cachedQuery)
-        let tracked = deltas.isAskedToTrack ? try handler.runner.tracked(query, plan, request.cachedQuery) : nil
+        let called = try await handler.runner.called(query, plan.shape)
+        let rows: any PagePlan = called ?? plan
+        let tracked =
+            called == nil && deltas.isAskedToTrack ? try handler.runner.tracked(query, plan, request.cachedQuery) : nil
         let (form, writer) = (form(plan.shape, collectionPath), handler.writer)
         let body = try await handler.documents.body { snapshot, sink in
             var output = JSONOutput(to: sink)
-            writer.begin(form.context, count: try plan.total(at: snapshot), to: &output)
+            writer.begin(form.context, count: try rows.total(at: snapshot), to: &output)
             let next =
-                form.rows.takesFlatRows && plan.isFlat
+                called == nil && form.rows.takesFlatRows && plan.isFlat
                 ? try plan.rows(
                     at: snapshot, each: { try form.rows.write(FlatRow(values: $0), with: writer, to: &output) },
                     thenSome: { try output.flush() })
-                : try plan.rows(at: snapshot) { rows in
+                : try rows.rows(at: snapshot) { rows in
                     form.rows.write(rows, with: writer, to: &output)
                     try output.flush()
                 }
@@ -49,9 +52,11 @@ struct CollectionReading: Sendable {
     }
 
     func references(_ collectionPath: EntityCollectionPath) async throws -> MountResponse {
-        let plan = try handler.runner.plan(try await query(collectionPath), request.cachedQuery)
-        let writer = handler.writer
-        return try await rows("Collection($ref)", plan) { row, output in
+        let query = try await query(collectionPath)
+        let plan = try handler.runner.plan(query, request.cachedQuery)
+        let called = try await handler.runner.called(query, plan.shape)
+        let (rows, writer): (any PagePlan, _) = (called ?? plan, handler.writer)
+        return try await self.rows("Collection($ref)", rows) { row, output in
             writer.reference(row, plan.shape, to: &output)
         }
     }

@@ -85,8 +85,7 @@ struct EntityReading: Sendable {
             cast: entityPath.type.name == entityPath.table.type.name ? nil : entityPath.type.name,
             base: try await handler.runner.base(entityPath), options: options, pageSize: 1,
             now: handler.service.clock.now())
-        let page = try await handler.runner.page(query)
-        return page.rows.first.map { ($0, page.shape) }
+        return try await handler.runner.row(query)
     }
 
     static func matches(_ field: String, _ tag: String) -> Bool {

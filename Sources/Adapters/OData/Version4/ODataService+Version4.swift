@@ -87,6 +87,9 @@ extension ODataService {
                 .kept(responses.text(document.body, type: document.type))
         case .path(let segments):
             let address = try address(segments, request)
+            if let called, called.isCalled(address) {
+                return try await ResourceHandler(service: self, request: request).answerCalled(address)
+            }
             return try await aged(request, address.entities(request, of: tables)) { try await $0.answer(address) }
         case .entity: return try await aged(request, tables.entities) { try await $0.byID() }
         case .batch: throw ODataError.notImplemented("A batch in a batch")
@@ -103,9 +106,13 @@ extension ODataService {
         _ answer: (ResourceHandler) async throws -> MountResponse
     ) async throws -> MountResponse {
         let request = try await request.aged(by: entities)
-        var response = try await answer(ResourceHandler(service: self, request: request))
-        response.headers.tell(request.age)
-        return response
+        do {
+            var response = try await answer(ResourceHandler(service: self, request: request))
+            response.headers.tell(request.age)
+            return response
+        } catch let error as PorticoError {
+            throw called?.reported(error) ?? error
+        }
     }
 }
 
@@ -283,6 +290,21 @@ struct StatusMonitor: Sendable {
 extension ResourceHandler {
     var writer: ResultWriter {
         ResultWriter(tables: tables, format: request.format, root: request.root, asOf: request.age?.asOf)
+    }
+
+    /// Of entities that another system is asked for.
+    func answerCalled(_ address: ResourcePath) async throws -> MountResponse {
+        try checkCalled(address)
+        return try await handled(address)
+    }
+
+    /// Throws for what other systems are not asked.
+    func checkCalled(_ address: ResourcePath) throws {
+        if case .operation = address.target { throw ODataError.notImplemented("An operation of another system") }
+        if DeltaReading(self).isAskedForChanges {
+            throw ODataError.notImplemented("Asking another system for changes")
+        }
+        try Self.only(["GET"], request)
     }
 
     func answer(_ address: ResourcePath) async throws -> MountResponse {

@@ -42,6 +42,13 @@ public struct LiteralText: Sendable {
 
     /// A stored value as a key predicate has it, percent-encoded.
     public func text(_ value: WireValue, as type: TypeReference) -> String? {
+        text(value, as: type, escaping: Self.escaped)
+    }
+
+    /// The same before it is percent-encoded, as in an option.
+    public func plain(_ value: WireValue, as type: TypeReference) -> String? { text(value, as: type) { $0 } }
+
+    private func text(_ value: WireValue, as type: TypeReference, escaping: (String) -> String) -> String? {
         guard let text = form.text(of: value, type: type) else { return nil }
         switch type.type {
         case .enumeration(let name): return "\(name)'\(text)'"
@@ -49,10 +56,10 @@ public struct LiteralText: Sendable {
             switch model.primitive(behind: type.type) {
             case .string:
                 return
-                    "'\(Self.escaped(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")))'"
+                    "'\(escaping(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")))'"
             case .duration: return "duration'\(text)'"
             case .binary: return "binary'\(text)'"
-            default: return Self.escaped(text)
+            default: return escaping(text)
             }
         }
     }

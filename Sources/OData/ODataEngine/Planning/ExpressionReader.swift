@@ -489,7 +489,7 @@ extension ExpressionReader {
     }
 
     /// Version 2's have no offset; they mean UTC.
-    private static func withOffset(_ text: String) -> String {
+    static func withOffset(_ text: String) -> String {
         let time = text.split(separator: "T").last ?? ""
         return time.contains(where: { $0 == "Z" || $0 == "+" || $0 == "-" }) ? text : text + "Z"
     }

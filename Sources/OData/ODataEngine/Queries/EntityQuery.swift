@@ -46,6 +46,13 @@ public struct EntityQuery: Sendable {
 }
 
 extension EntityQuery {
+    /// The same from its first page on.
+    public var withoutPlace: EntityQuery {
+        var query = self
+        query.options.removeAll { if case .skipToken = $0.form { true } else { false } }
+        return query
+    }
+
     /// Checks the query against the model and plans it.
     public func plan(in tables: ServiceTables, limits: QueryLimits = .standard) throws(QueryProblem) -> QueryPlan {
         try prepared(in: tables, limits: limits).page(of: pageSize, of: self)
