@@ -141,7 +141,7 @@ struct PortalCall: Sendable {
     }
 
     mutating func next(after response: UpstreamResponse) -> Step {
-        if Self.isSignedOut(response, settings) { return renew() }
+        if isSignedOut(response) || isForm(response) { return renew() }
         if response.status == 403, response.fields["X-CSRF-Token"]?.lowercased() == "required", !hasFetched {
             return fetch()
         }
@@ -150,12 +150,20 @@ struct PortalCall: Sendable {
 
     /// Takes the answer that came with the token; it decides only whether the cookies still hold.
     mutating func fetched(_ response: UpstreamResponse) -> Step {
-        Self.isSignedOut(response, settings) ? renew() : .send
+        isSignedOut(response) ? renew() : .send
     }
 
     mutating func renewed(hasToken: Bool) -> Step {
         hasFetched = false
         return begin(hasToken: hasToken)
+    }
+
+    /// A page for people where the request takes none: the form to sign in with.
+    private func isForm(_ response: UpstreamResponse) -> Bool {
+        guard response.status == 200, let accept = request.fields["Accept"]?.lowercased(), !accept.contains("html"),
+            !accept.contains("*/*")
+        else { return false }
+        return response.fields["Content-Type"]?.lowercased().hasPrefix("text/html") ?? false
     }
 
     private mutating func fetch() -> Step {
@@ -170,7 +178,7 @@ struct PortalCall: Sendable {
     }
 
     /// 401, or a redirect to where one signs in.
-    private static func isSignedOut(_ response: UpstreamResponse, _ settings: PortalSettings) -> Bool {
+    private func isSignedOut(_ response: UpstreamResponse) -> Bool {
         guard response.status != 401 else { return true }
         guard let target = response.redirect else { return false }
         return [settings.form, settings.page].contains { $0?.origin == target.origin && $0?.path == target.path }

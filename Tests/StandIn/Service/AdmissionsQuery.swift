@@ -137,7 +137,9 @@ struct AdmissionsFilter {
             throw .invalid("The filter compares \(name) with nothing.")
         }
         arguments.append(try column.argument(literal: literal))
-        return "(\(column.compared) \(sign) \(column.isDecimal ? "CAST(? AS REAL)" : "?"))"
+        let comparison = "\(column.compared) \(sign) \(column.isDecimal ? "CAST(? AS REAL)" : "?")"
+        // Null is neither before nor behind anything (URL Conventions 4.01, section 5.1.1.1).
+        return "ifnull(\(comparison), 0)"
     }
 
     /// Nil where the name is none of a function's.

@@ -14,13 +14,18 @@ struct CalledSets: Sendable {
     let service: ServiceConfiguration
     let upstream: ServiceUpstream
     let exchange: EntityExchange
+    /// Of changes with the system's own credentials.
+    let session: WriteSession
+    let clock: any WallClock
 
     /// Nil where the service has no such sets.
-    init?(_ service: ServiceConfiguration, _ called: (any Upstream)?) {
+    init?(_ service: ServiceConfiguration, _ called: (any Upstream)?, clock: any WallClock) {
         guard let upstream = service.upstream, !upstream.called.isEmpty, let called else { return nil }
         self.service = service
         self.upstream = upstream
         exchange = EntityExchange(called, upstream)
+        session = WriteSession(exchange)
+        self.clock = clock
     }
 
     private var tables: ServiceTables { service.tables }
@@ -83,6 +88,12 @@ struct CalledSets: Sendable {
             "A query of other entities with those of \(table.source), which the system \(upstream.name) is asked for,")
     }
 
+    /// Throws where no caller changes the set's entities.
+    func checkWritten(_ table: RecordTable) throws {
+        guard !isCalled(table) || !upstream.written.contains(table.source) else { return }
+        throw ODataError.methodNotAllowed("\(table.source) is read only.", allowed: "GET, HEAD, OPTIONS")
+    }
+
     // MARK: Requests
 
     /// A page of entities, or the one entity that the query leads to.
@@ -99,6 +110,11 @@ struct CalledSets: Sendable {
             return place.isSingle
                 ? try await reading.entity(asked, at: place.path) : try await reading.page(asked, at: place.path)
         }
+    }
+
+    /// Throws where the caller may not read what the query is about.
+    func check(_ query: EntityQuery, _ shape: ResultShape, for caller: Principal) throws {
+        try authorize([query.source], shape, caller)
     }
 
     /// How many entities there are, without regard to paging.

@@ -38,7 +38,7 @@ struct ServiceConfiguration: Sendable {
         Set(
             tables.sources.filter { source in
                 rights[source].write?.isNobody ?? true
-                    || upstream?.called.contains(source) ?? false
+                    || upstream.map { $0.called.contains(source) && !$0.written.contains(source) } ?? false
                     || tables[source].map { upstream?.unwritten.contains($0.entity) ?? false } ?? false
             })
     }

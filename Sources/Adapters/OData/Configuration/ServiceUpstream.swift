@@ -16,6 +16,8 @@ struct ServiceUpstream: Sendable {
     let changeProperties: [String: String]
     /// Sets whose entities are not kept: the system is asked for them with each request.
     let called: Set<String>
+    /// Called sets whose entities callers change there.
+    let written: Set<String>
     /// One for each set, and for each navigation property without a constraint.
     let mirrors: [MirrorSource]
 
@@ -117,6 +119,7 @@ extension ServiceUpstream {
         }
         let called = try Self.called(values, sets, tables, place, inCallersNames: ofCallers.contains(name))
         self.called = called
+        written = try Self.written(values, sets, called, place)
         self.name = name
         version = servable.version
         leftOut = servable.leftOut
@@ -142,18 +145,34 @@ extension ServiceUpstream {
                 continue
             }
             called.insert(source)
-            for key in ofSets + ["changes"] where set[key] != nil {
+            for key in ofMirrors + ["changes"] where set[key] != nil {
                 throw ConfigurationProblem(
                     "\(place).sets.\(source).\(key)", "This has no effect: the set is called, not mirrored.")
             }
         }
         if called.count == tables.sources.count {
-            for key in ofSets + [idempotencyKeys, "guard", "indexes", "search"] where values[key] != nil {
+            for key in ofMirrors + [idempotencyKeys, "guard", "indexes", "search"] where values[key] != nil {
                 throw ConfigurationProblem(
                     "\(place).\(key)", "This has no effect: every set is called, and none is mirrored.")
             }
         }
         return called
+    }
+
+    /// Changes of a called set are made while the caller waits.
+    private static func written(
+        _ values: WireDictionary, _ sets: WireDictionary, _ called: Set<String>, _ place: String
+    ) throws -> Set<String> {
+        try called.filter { source in
+            let own = sets[source]?[writing]?.stringValue
+            let value = own ?? values[writing]?.stringValue
+            guard value != "queued" else {
+                throw ConfigurationProblem(
+                    own == nil ? "\(place).\(writing)" : "\(place).sets.\(source).\(writing)",
+                    "Entities of \(source) are called: `through` is the only way that they can be changed.")
+            }
+            return value == "through"
+        }
     }
 
     private static func path(_ text: String, _ place: String) throws -> String {

@@ -17,9 +17,15 @@ struct EntityExchange: Sendable {
 
     let called: any Upstream
     let upstream: ServiceUpstream
+    /// In whose name it is asked, where the upstream is called so.
+    let caller: Principal?
 
-    init(_ called: any Upstream, _ upstream: ServiceUpstream) {
-        (self.called, self.upstream) = (called, upstream)
+    init(_ called: any Upstream, _ upstream: ServiceUpstream, for caller: Principal? = nil) {
+        (self.called, self.upstream, self.caller) = (called, upstream, caller)
+    }
+
+    func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+        try await called.send(request, for: caller)
     }
 
     // MARK: Addresses
@@ -138,7 +144,7 @@ struct EntityExchange: Sendable {
             request.fields["Prefer"] = "odata.maxpagesize=\(SetSource.pageSize),odata.track-changes"
         }
         request.deadline = asked?.deadline
-        return try await called.send(request)
+        return try await send(request)
     }
 
     /// In version 2 JSON has no place for what is gone; Atom has. Throws `sync.fetchAgain` for a service that has no Atom.
@@ -147,7 +153,7 @@ struct EntityExchange: Sendable {
         var request = UpstreamRequest(.get, address, fields: fields)
         request.fields["Accept"] = "application/atom+xml, application/json;q=0.1"
         request.deadline = asked.deadline
-        let answer = try await called.send(request)
+        let answer = try await send(request)
         guard !answer.isSuccess || !(answer.fields["Content-Type"] ?? "").mediaTypeName.hasSuffix("json") else {
             throw PorticoError(.fetchAgain, "Every row is fetched again.")
         }

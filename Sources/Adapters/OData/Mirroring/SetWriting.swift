@@ -27,13 +27,15 @@ final class WriteSession: Sendable {
     /// Sends a change, a second time where the first one was refused for want of a token, which says that nothing was done.
     /// Throws what ``MirrorWriteResult/init(_:)`` understands.
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+        // A portal's session has its own token, and each caller another one.
+        guard !exchange.called.actsForCallers else { return try await exchange.send(request) }
         var pair = known.withLock { $0 }
         if pair == nil, exchange.upstream.version != .version4 { pair = try await fetch() }
-        let response = try await exchange.called.send(Self.with(pair, request))
+        let response = try await exchange.send(Self.with(pair, request))
         guard Self.needsToken(response) else { return response }
         known.withLock { if $0 == pair { $0 = nil } }
         guard let fresh = try await fetch() else { return response }
-        return try await exchange.called.send(Self.with(fresh, request))
+        return try await exchange.send(Self.with(fresh, request))
     }
 
     static func needsToken(_ response: UpstreamResponse) -> Bool {
@@ -54,7 +56,7 @@ final class WriteSession: Sendable {
         var request = UpstreamRequest(.get, address, fields: exchange.fields)
         request.fields["X-CSRF-Token"] = "Fetch"
         let response: UpstreamResponse
-        do { response = try await exchange.called.send(request) } catch {
+        do { response = try await exchange.send(request) } catch {
             throw PorticoError(
                 .adapterUnavailable, "The system \(exchange.called.name) gives no token.", logDetail: "\(error)")
         }
@@ -104,7 +106,11 @@ extension SetSource {
     /// Makes one change.
     ///
     /// What is not a creation begins with the entity as the system has it now, whose `ETag` is the change's condition.
-    func write(_ change: MirrorChange) async throws -> MirrorWriteResult {
+    ///
+    /// - Parameter holds: Whether it may be made of an entity with this tag.
+    func write(
+        _ change: MirrorChange, where holds: (String?) -> Bool = { _ in true }
+    ) async throws -> MirrorWriteResult {
         let isNew = change.operation == .create || (change.operation == .replace && change.before == nil)
         var tag: String?
         if !isNew {
@@ -118,7 +124,12 @@ extension SetSource {
                 {
                     return refusal
                 }
+                guard holds(known.tag) else {
+                    return .refused(.preconditionFailed, WriteConditions.failed.message)
+                }
                 tag = known.tag
+            } catch let failure as UpstreamFailure where failure.kind == .signInRequired {
+                throw failure
             } catch {
                 // Nothing of the change was sent.
                 return .notMade("the entity could not be read before the change: \(error)")

@@ -59,12 +59,14 @@ final class ServiceRequest: Sendable {
     }
 
     /// The same request, which may change records that its caller may not read. `own`: all records.
-    func addressing(_ own: any RecordStore) -> ServiceRequest {
+    func addressing(_ own: any RecordStore) -> ServiceRequest { with(AddressedRecords(base: records, own: own)) }
+
+    /// The same request with other records.
+    func with(_ records: any RecordStore) -> ServiceRequest {
         ServiceRequest(
             method: method, relative: relative, target: target, format: format, preferences: preferences,
-            headers: headers, body: body, root: root, caller: caller,
-            records: AddressedRecords(base: records, own: own), ages: ages, age: age, cachedQuery: cachedQuery,
-            language: language, content: content)
+            headers: headers, body: body, root: root, caller: caller, records: records, ages: ages, age: age,
+            cachedQuery: cachedQuery, language: language, content: content)
     }
 
     /// The same request, whose answer says how old it is.

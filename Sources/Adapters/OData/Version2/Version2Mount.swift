@@ -48,8 +48,9 @@ struct Version2Mount: Sendable {
             try OptionRules(request.plain).check(address)
             let handler = Version2Handler(service: service, request: request)
             if let called = service.called, called.isCalled(address) {
-                try handler.handler.checkCalled(address)
-                return try await handler.answer(address)
+                let plain = try handler.handler.calling(called, address)
+                let request = Version2Request(plain: plain, format: request.format, scope: request.scope)
+                return try await Version2Handler(service: service, request: request).answer(address)
             }
             let plain = try await request.plain.aged(by: address.entities(request.plain, of: service.tables))
             do {

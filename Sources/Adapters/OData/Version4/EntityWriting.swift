@@ -57,7 +57,13 @@ struct EntityWriting: Sendable {
         if let (known, relation) = parent, case .links = relation {
             handler.links.link(known, to: created, by: relation, &changes)
         }
-        try await apply(changes)
+        let receipt = try await apply(changes)
+        // What another system chooses as key is taken.
+        if let place = changes.changes.firstIndex(where: { $0.isCreation(of: created.id, in: table.entity) }),
+            receipt.records.indices.contains(place), let record = receipt.records[place], record.id != created.id
+        {
+            return (RecordReference(record.id, record.fields, of: table), payload)
+        }
         return (created, payload)
     }
 
@@ -186,9 +192,10 @@ struct EntityWriting: Sendable {
         return handler.responses.nothing()
     }
 
-    func apply(_ changes: ChangeSet) async throws {
+    @discardableResult
+    func apply(_ changes: ChangeSet) async throws -> WriteReceipt {
         do {
-            _ = try await request.records.apply(changes.changes)
+            return try await request.records.apply(changes.changes)
         } catch let error as PorticoError where error.code == .recordExists {
             throw PorticoError(
                 .recordExists, "There is an entity with this key or value already.", target: error.target)
@@ -208,6 +215,13 @@ struct EntityWriting: Sendable {
         }
         if request.headers["OData-Version"] == "4.0" { try ControlNames.check(body) }
         return body
+    }
+}
+
+extension RecordChange {
+    fileprivate func isCreation(of id: RecordID, in entity: EntityName) -> Bool {
+        guard entity == self.entity, case .create(id, _) = action else { return false }
+        return true
     }
 }
 

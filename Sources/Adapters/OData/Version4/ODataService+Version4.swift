@@ -88,7 +88,9 @@ extension ODataService {
         case .path(let segments):
             let address = try address(segments, request)
             if let called, called.isCalled(address) {
-                return try await ResourceHandler(service: self, request: request).answerCalled(address)
+                let handler = ResourceHandler(service: self, request: request)
+                return try await ResourceHandler(service: self, request: try handler.calling(called, address))
+                    .handled(address)
             }
             return try await aged(request, address.entities(request, of: tables)) { try await $0.answer(address) }
         case .entity: return try await aged(request, tables.entities) { try await $0.byID() }
@@ -292,28 +294,36 @@ extension ResourceHandler {
         ResultWriter(tables: tables, format: request.format, root: request.root, asOf: request.age?.asOf)
     }
 
-    /// Of entities that another system is asked for.
-    func answerCalled(_ address: ResourcePath) async throws -> MountResponse {
-        try checkCalled(address)
-        return try await handled(address)
-    }
-
-    /// Throws for what other systems are not asked.
-    func checkCalled(_ address: ResourcePath) throws {
-        if case .operation = address.target { throw ODataError.notImplemented("An operation of another system") }
+    /// With entities that another system is asked for. Throws for what other systems are not asked.
+    func calling(_ sets: CalledSets, _ address: ResourcePath) throws -> ServiceRequest {
         if DeltaReading(self).isAskedForChanges {
             throw ODataError.notImplemented("Asking another system for changes")
         }
-        try Self.only(["GET"], request)
+        switch (address.target, address.suffix) {
+        case (.operation, _): throw ODataError.notImplemented("An operation of another system")
+        case (_, _) where request.method == "GET": return request
+        case (.entities(let path), .none):
+            guard request.method == "POST", case .all = path.origin else { break }
+            try sets.checkWritten(path.table)
+            return request.with(
+                CalledRecords(base: request.records, sets: sets, runner: runner, caller: request.caller))
+        case (.entity(let path), .none):
+            guard case .key = path.origin else { break }
+            try sets.checkWritten(path.table)
+            return request.with(
+                CalledRecords(base: request.records, sets: sets, runner: runner, caller: request.caller))
+        default: break
+        }
+        throw ODataError.notImplemented("This change of entities of the system \(sets.upstream.name)")
     }
 
     func answer(_ address: ResourcePath) async throws -> MountResponse {
-        if request.method == "GET" { return try await handled(address) }
+        if request.method == "GET" || request.records is CalledRecords { return try await handled(address) }
         if case .operation = address.target { return try await handled(address) }
         return try await ResourceHandler(service: service, request: request.addressing(service.own)).handled(address)
     }
 
-    private func handled(_ address: ResourcePath) async throws -> MountResponse {
+    fileprivate func handled(_ address: ResourcePath) async throws -> MountResponse {
         switch (address.target, address.suffix) {
         case (.entities(let collectionPath), .none): return try await entities(collectionPath)
         case (.entities(let collectionPath), .count):

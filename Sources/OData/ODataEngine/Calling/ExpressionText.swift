@@ -130,6 +130,11 @@ public struct ExpressionText {
             switch segment.form {
             case .any: return Self.different("`any`", segment.range)
             case .all: return Self.different("`all`", segment.range)
+            default: continue
+            }
+        }
+        for segment in path.segments {
+            switch segment.form {
             case .count: return Self.different("`$count` in an expression", segment.range)
             case .name(let name) where name.namespace != nil: return Self.different("\(name)", segment.range)
             case .name(let name) where table.relations[name.name] != nil:

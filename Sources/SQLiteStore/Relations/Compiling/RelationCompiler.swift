@@ -118,8 +118,9 @@ extension RelationCompiler {
     private mutating func source(
         records entity: EntityName, as name: SourceName, isOptional: Bool
     ) throws(PorticoError) -> SQLFragment {
-        let layout = try catalogue.layout(CollectionID(visible.adapter, entity))
+        // An entity that the asker has not is the asker's mistake.
         let rule = try visible.filter(of: entity)
+        let layout = try catalogue.layout(CollectionID(visible.adapter, entity))
         try scope.add(name, .records(layout), isOptional: isOptional)
         guard let rule else { return SQLFragment("\(layout.table) AS \(name.sql)") }
         let condition = try FilterCompiler(catalogue: catalogue).condition(rule, in: layout)
