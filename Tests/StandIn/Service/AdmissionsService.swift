@@ -37,6 +37,8 @@ final class AdmissionsService: Sendable {
     static let version2Root = "/sap/opu/odata/sap/ADMISSIONSCOUNSELOR/"
     static let version4Root = "/odata/v4/admissions/"
     private static let portal = "/irj/portal"
+    /// Where a sign-in leads.
+    private static let home = "/irj/home"
 
     let settings: Settings
     private let made: Mutex<AdmissionsRows?>
@@ -60,7 +62,7 @@ final class AdmissionsService: Sendable {
     func endSessions() { sessions.withLock { $0 = Sessions(last: $0.last) } }
 
     /// Whether a path is one of the services' or the portal's.
-    static func isAt(_ path: String) -> Bool { version(path) != nil || path == portal }
+    static func isAt(_ path: String) -> Bool { version(path) != nil || path == portal || path == home }
 
     private static func version(_ path: String) -> Documents.Version? {
         if path.hasPrefix(version2Root) { return .version2 }
@@ -130,6 +132,10 @@ final class AdmissionsService: Sendable {
 
 extension AdmissionsService {
     private func portalPage(_ request: ServiceRequest) -> ServiceResponse {
+        if request.path == Self.home, isSignedIn(request) {
+            return ServiceResponse(
+                200, contentType: "text/html; charset=utf-8", body: Array("<!DOCTYPE html><title>Home</title>\n".utf8))
+        }
         guard request.method == "POST" else { return Self.loginForm(200) }
         let form = ServiceRequest(method: "GET", target: "/?" + String(decoding: request.body, as: UTF8.self))
         guard let user = form?.query["j_user"] ?? form?.query["j_username"], !user.isEmpty,
@@ -146,7 +152,7 @@ extension AdmissionsService {
         return ServiceResponse(
             302, contentType: "text/html",
             fields: [
-                "Location": Self.portal, "Set-Cookie": "\(Self.portalCookie)=\(session); Path=/; HttpOnly",
+                "Location": Self.home, "Set-Cookie": "\(Self.portalCookie)=\(session); Path=/; HttpOnly",
             ])
     }
 

@@ -5,7 +5,7 @@ import ODataModel
 /// The records of a request that changes an entity of a called set: the other system is asked for it and changes it.
 ///
 /// One request makes one change, and returns when the other system has made it (`write: through`).
-struct CalledRecords: RecordStore {
+struct CalledRecords: ChangedElsewhere {
     let base: any RecordStore
     let sets: CalledSets
     let runner: QueryRunner
@@ -65,6 +65,10 @@ struct CalledRecords: RecordStore {
 }
 
 extension CalledSets {
+    func records(over base: any RecordStore, _ runner: QueryRunner, for caller: Principal) -> any ChangedElsewhere {
+        CalledRecords(base: base, sets: self, runner: runner, caller: caller)
+    }
+
     func table(of entity: EntityName) -> RecordTable? {
         service.tables.tables.values.first { $0.entity == entity && isCalled($0) }
     }
@@ -89,7 +93,7 @@ extension CalledSets {
         do {
             result = try await source.write(sent) { tag in
                 guard case .revision(let revision) = change.condition, let tag else { return true }
-                return Self.number(tag) == revision.number
+                return EntityTag.number(tag) == revision.number
             }
         } catch let failure as UpstreamFailure where failure.kind == .signInRequired { throw failure.asError } catch {
             result = MirrorWriteResult(error)

@@ -6,7 +6,7 @@ import ODataModel
 /// The sets of a service whose entities are not kept: another system is asked for them with each request (`mode: call`).
 ///
 /// Nothing of an answer outlives the request that it was asked for.
-struct CalledSets: Sendable {
+struct CalledSets: CalledEntities {
     /// Answers that one request is made of at most: further pages of what the other system cuts off, also within entities.
     private static let mostAnswers = 20
     private static let counts: Set<String> = ["text/plain"]
@@ -31,53 +31,9 @@ struct CalledSets: Sendable {
     private var tables: ServiceTables { service.tables }
     private var model: EntityDataModel { service.model }
 
-    func isCalled(_ table: RecordTable) -> Bool { upstream.called.contains(table.source) }
+    var name: UpstreamName { upstream.name }
 
-    /// Whether the other system is asked: for entities of such a set, and for those that an entity of one leads to.
-    func isCalled(_ query: EntityQuery) -> Bool {
-        upstream.called.contains(query.source) || isCalled(query.base)
-    }
-
-    private func isCalled(_ base: EntityQuery.Base) -> Bool {
-        switch base {
-        case .all, .record, .records: false
-        case .related(let from, _, _): upstream.called.contains(from)
-        case .one(let outer, _), .filtered(let outer, _): isCalled(outer)
-        }
-    }
-
-    /// The same of the query that an entity's path leads to.
-    func isCalled(_ path: EntityPath) -> Bool {
-        if isCalled(path.table) { return true }
-        return switch path.origin {
-        case .key: false
-        case .related(let source, _, _): isCalled(source.table)
-        case .member(let entities, _): isCalled(entities)
-        }
-    }
-
-    func isCalled(_ path: EntityCollectionPath) -> Bool {
-        if isCalled(path.table) { return true }
-        return switch path.origin {
-        case .all: false
-        case .related(let source, _, _): isCalled(source.table)
-        case .filtered(let inner, _): isCalled(inner)
-        }
-    }
-
-    /// Whether the answer has entities that another system is asked for.
-    func isCalled(_ path: ResourcePath) -> Bool {
-        switch path.target {
-        case .entities(let path): isCalled(path)
-        case .entity(let path), .property(let path, _), .stream(let path, _): isCalled(path)
-        case .operation(let call):
-            switch call.binding {
-            case .none: call.importedSet.map { upstream.called.contains($0) } ?? false
-            case .entity(let path): isCalled(path)
-            case .entities(let path): isCalled(path)
-            }
-        }
-    }
+    func isCalled(_ source: String) -> Bool { upstream.called.contains(source) }
 
     /// What a caller gets for a query of records that needs entities which are none.
     func reported(_ error: PorticoError) -> any Error {
@@ -187,12 +143,7 @@ struct CalledSets: Sendable {
         let tag =
             entity["@odata.etag"]?.stringValue ?? entity["@etag"]?.stringValue
             ?? entity["__metadata"]?["etag"]?.stringValue ?? answer?.fields["ETag"]
-        return tag.map(number)
-    }
-
-    /// FNV-1a, without its lowest bit.
-    static func number(_ text: String) -> Int64 {
-        Int64(text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 1)
+        return tag.map(EntityTag.number)
     }
 
     /// With failures as callers may see them.
@@ -376,20 +327,5 @@ struct CalledReading {
             next = feed.next
         }
         return ExpandedRows(rows: rows)
-    }
-}
-
-/// A page of entities that another system has answered.
-struct CalledPage: PagePlan {
-    let shape: ResultShape
-    let held: [ResultRow]
-    let count: Int?
-    let next: String?
-
-    func total(at snapshot: any RecordSnapshot) throws -> Int? { count }
-
-    func rows(at snapshot: any RecordSnapshot, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
-        try receive(held)
-        return next
     }
 }

@@ -10,7 +10,7 @@ struct QueryRunner: Sendable {
     let now: WireDate
     let limits: QueryLimits
     /// Sets that another system is asked for; nil: there are none.
-    let called: CalledSets?
+    let called: (any CalledEntities)?
     let caller: Principal
 
     /// Nil where the entities are records.
@@ -169,7 +169,7 @@ struct RecordFinder: Sendable {
         }
         let revision = shape.revisionColumn.flatMap { row.values[$0].int64Value }
         return Record(
-            id: id, revision: Revision(revision ?? CalledSets.number(String(describing: fields))), fields: fields)
+            id: id, revision: Revision(revision ?? EntityTag.number(String(describing: fields))), fields: fields)
     }
 
     private func anyType(_ entityPath: EntityPath) async throws -> Record? {
@@ -276,6 +276,11 @@ struct RowIdentity {
 
 /// Entity tags of records. They are weak, because an entity's JSON differs with what is selected.
 enum EntityTag {
+    /// FNV-1a, without its lowest bit: of what has no revision.
+    static func number(_ text: String) -> Int64 {
+        Int64(text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 1)
+    }
+
     static func text(_ revision: Revision) -> String { "W/\"\(revision)\"" }
 
     /// The revisions that a list of tags names; nil for `*`. What is no tag of ours matches nothing.

@@ -18,12 +18,12 @@ final class ODataService: Sendable {
     /// All of the service's records, for loading the seed.
     let own: any RecordStore
     /// Sets that another system is asked for; nil: there are none.
-    let called: CalledSets?
+    let called: (any CalledEntities)?
 
     init(
         configuration: ServiceConfiguration, documents: ServiceDocuments, operations: ServiceOperationTable,
         clock: any WallClock, gate: ReseedGate, asyncResponses: AsyncResponses, queryPlans: QueryPlanCache,
-        own: any RecordStore, called: CalledSets? = nil
+        own: any RecordStore, called: (any CalledEntities)? = nil
     ) {
         self.configuration = configuration
         self.documents = documents

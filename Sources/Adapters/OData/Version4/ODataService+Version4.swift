@@ -295,7 +295,7 @@ extension ResourceHandler {
     }
 
     /// With entities that another system is asked for. Throws for what other systems are not asked.
-    func calling(_ sets: CalledSets, _ address: ResourcePath) throws -> ServiceRequest {
+    func calling(_ sets: any CalledEntities, _ address: ResourcePath) throws -> ServiceRequest {
         if DeltaReading(self).isAskedForChanges {
             throw ODataError.notImplemented("Asking another system for changes")
         }
@@ -305,20 +305,18 @@ extension ResourceHandler {
         case (.entities(let path), .none):
             guard request.method == "POST", case .all = path.origin else { break }
             try sets.checkWritten(path.table)
-            return request.with(
-                CalledRecords(base: request.records, sets: sets, runner: runner, caller: request.caller))
+            return request.with(sets.records(over: request.records, runner, for: request.caller))
         case (.entity(let path), .none):
             guard case .key = path.origin else { break }
             try sets.checkWritten(path.table)
-            return request.with(
-                CalledRecords(base: request.records, sets: sets, runner: runner, caller: request.caller))
+            return request.with(sets.records(over: request.records, runner, for: request.caller))
         default: break
         }
-        throw ODataError.notImplemented("This change of entities of the system \(sets.upstream.name)")
+        throw ODataError.notImplemented("This change of entities of the system \(sets.name)")
     }
 
     func answer(_ address: ResourcePath) async throws -> MountResponse {
-        if request.method == "GET" || request.records is CalledRecords { return try await handled(address) }
+        if request.method == "GET" || request.records is any ChangedElsewhere { return try await handled(address) }
         if case .operation = address.target { return try await handled(address) }
         return try await ResourceHandler(service: service, request: request.addressing(service.own)).handled(address)
     }
