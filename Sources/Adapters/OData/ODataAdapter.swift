@@ -36,7 +36,9 @@ final class ODataAdapter: Adapter {
                     configuration.model, isSearched: !configuration.searched.isEmpty, closed: configuration.closedSets),
                 operations: operations, clock: context.clock, gate: ReseedGate(), asyncResponses: asyncResponses,
                 queryPlans: QueryPlanCache(most: configuration.limits.queryPlanCache), own: context.records,
-                called: configuration.upstream.flatMap { CalledSets(configuration, context.upstreams[$0.name], clock: context.clock) })
+                called: configuration.upstream.flatMap {
+                    CalledSets(configuration, context.upstreams[$0.name], clock: context.clock)
+                })
             mounts.withLock { mounts in
                 for root in configuration.roots { mounts[root.name] = ServiceMount(root, of: service) }
             }
