@@ -56,7 +56,9 @@ import Testing
 
     @Test func `a password is hashed again where the setting has risen`() async throws {
         let fixture = try await IdentityFixture()
-        func stored() async throws -> String? { try await fixture.store.inner.all("accounts").first?["password"].stringValue }
+        func stored() async throws -> String? {
+            try await fixture.store.inner.all("accounts").first?["password"].stringValue
+        }
         var stronger = fixture.configuration
         stronger.passwords.scrypt = try #require(ScryptParameters(logRounds: 11, blockSize: 2, parallelism: 1))
         let identity = try await Identity(

@@ -98,7 +98,8 @@ import Testing
     @Test func `a sign-in keeps the app's own name, bounded and printable`() async throws {
         let fixture = try await IdentityFixture()
         for (sent, kept) in [
-            ("Expenses/4.1 (iPhone)", "Expenses/4.1 (iPhone)"), ("\u{1B}[31mA\u{0}\r\nB\u{E9}", "[31mAB"), ("", nil), ("  ", nil),
+            ("Expenses/4.1 (iPhone)", "Expenses/4.1 (iPhone)"), ("\u{1B}[31mA\u{0}\r\nB\u{E9}", "[31mAB"), ("", nil),
+            ("  ", nil),
             (String(repeating: "x", count: 5_000), String(repeating: "x", count: 200)),
         ] as [(String, String?)] {
             let signIn = try await fixture.identity.signIn(

@@ -50,7 +50,8 @@ enum SessionRecord {
         return Session(
             id: try reader.id(), account: try reader.name("account"), created: try reader.date("created"),
             lastUsed: try reader.date("lastUsed"), address: try reader.text("address"),
-            agent: ClientAgent(record["agent"].stringValue), provider: try reader.name("provider"), expires: try reader.date("expires"),
+            agent: ClientAgent(record["agent"].stringValue), provider: try reader.name("provider"),
+            expires: try reader.date("expires"),
             refreshExpires: try reader.date("refreshExpires"), cookie: try reader.digest("cookie"),
             family: try reader.digest("family"), refresh: try reader.digest("refresh"), revision: record.revision)
     }

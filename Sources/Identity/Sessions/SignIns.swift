@@ -40,9 +40,9 @@ struct SignIns: Sendable {
     /// the sign-in. Throws `auth.invalid` where the account's credentials changed
     /// since the proof.
     func begin(
-        _ proven: PasswordProof.Proven, from address: ClientAddress, by agent: ClientAgent?, replacing old: SessionCookie?
-    ) async throws -> SignIn
-    {
+        _ proven: PasswordProof.Proven, from address: ClientAddress, by agent: ClientAgent?,
+        replacing old: SessionCookie?
+    ) async throws -> SignIn {
         let (secrets, configuration) = (Secrets(context.randomness), context.configuration)
         let tokens = AccessTokens(settings: configuration.tokens, randomness: context.randomness)
         let session = session(proven, secrets, from: address, by: agent, configuration)

@@ -11,7 +11,8 @@ public struct ClientAgent: Sendable, Equatable {
 
     /// nil: it names nothing.
     public init?(_ sent: String?) {
-        let printable = (sent ?? "").unicodeScalars.lazy.filter { (0x20...0x7E).contains($0.value) }.prefix(Self.longest)
+        let printable = (sent ?? "").unicodeScalars.lazy.filter { (0x20...0x7E).contains($0.value) }.prefix(
+            Self.longest)
         text = String(String.UnicodeScalarView(printable))
         if text.allSatisfy({ $0 == " " }) { return nil }
     }

@@ -42,7 +42,8 @@ struct ConsoleCommands: AsyncParsableCommand {
             let input: WireDictionary = id.map { ["id": .string($0)] } ?? [:]
             try await options.change(name, "console-sessions/revoke", .dictionary(input))
             try Printer(style: options.output).done(
-                id == nil ? "The sign-ins of \(name) at the console have ended." : "The sign-in at the console has ended.")
+                id == nil
+                    ? "The sign-ins of \(name) at the console have ended." : "The sign-in at the console has ended.")
         }
     }
 }
