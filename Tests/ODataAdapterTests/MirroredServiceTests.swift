@@ -661,11 +661,22 @@ import Testing
         #expect(limitations.isEmpty)
     }
 
+    @Test func `sets that are called have no records and no mirrors`() throws {
+        for service in [["upstream": "sap", "mode": "call"], ["upstream": "portal"]] as [WireDictionary] {
+            let declaration = try declare(Self.version2, service).0
+            #expect(declaration.entities.isEmpty && declaration.mirrors.isEmpty)
+        }
+        let mixed = try declare(Self.version2, ["upstream": "sap", "sets": ["People": ["mode": "call"]]]).0
+        #expect(mixed.entities.map(\.name) == ["hr-Skills"])
+        #expect(mixed.mirrors.map(\.entity.text) == ["hr-Skills"])
+    }
+
     @Test(
         arguments: [
-            ["upstream": "sap", "mode": "call"], ["upstream": "sap", "sets": ["People": ["mode": "call"]]],
+            ["upstream": "sap", "mode": "call", "freshFor": 5.0], ["upstream": "sap", "mode": "call", "write": "queued"],
+            ["upstream": "sap", "sets": ["People": ["mode": "call", "refresh": 60.0]]],
             ["path": "odata/"], ["freshFor": 5.0], ["sets": ["People": ["changes": "Changed"]]],
-            ["sets": ["People": ["enabled": false]]], ["upstream": "portal"], ["upstream": "sap", "seed": "x.json"],
+            ["sets": ["People": ["enabled": false]]], ["upstream": "portal", "mode": "mirror"], ["upstream": "sap", "seed": "x.json"],
             ["upstream": "sap", "samples": 5], ["upstream": "sap", "unique": ["People/Name"]],
             ["upstream": "sap", "path": "a/../b"], ["upstream": "sap", "sets": ["People": ["changes": "Name"]]],
             ["upstream": "sap", "sets": ["People": ["changes": "Nothing"]]],
