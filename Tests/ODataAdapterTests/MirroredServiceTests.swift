@@ -673,10 +673,12 @@ import Testing
 
     @Test(
         arguments: [
-            ["upstream": "sap", "mode": "call", "freshFor": 5.0], ["upstream": "sap", "mode": "call", "write": "queued"],
+            ["upstream": "sap", "mode": "call", "freshFor": 5.0],
+            ["upstream": "sap", "mode": "call", "write": "queued"],
             ["upstream": "sap", "sets": ["People": ["mode": "call", "refresh": 60.0]]],
             ["path": "odata/"], ["freshFor": 5.0], ["sets": ["People": ["changes": "Changed"]]],
-            ["sets": ["People": ["enabled": false]]], ["upstream": "portal", "mode": "mirror"], ["upstream": "sap", "seed": "x.json"],
+            ["sets": ["People": ["enabled": false]]], ["upstream": "portal", "mode": "mirror"],
+            ["upstream": "sap", "seed": "x.json"],
             ["upstream": "sap", "samples": 5], ["upstream": "sap", "unique": ["People/Name"]],
             ["upstream": "sap", "path": "a/../b"], ["upstream": "sap", "sets": ["People": ["changes": "Name"]]],
             ["upstream": "sap", "sets": ["People": ["changes": "Nothing"]]],
