@@ -254,7 +254,7 @@ struct Listener {
         CommandLine.arguments[0].contains("/") ? CommandLine.arguments[0] : "/proc/self/exe"
     }
 
-    /// What was confirmed for this start is not confirmed for the next one.
+    /// Arguments of the next start. It confirms nothing that was confirmed for this one.
     static var restartArguments: [String] { CommandLine.arguments.filter { $0 != "--accept-store" } }
 
     /// Becomes the program anew, as it is installed now, on the same socket.

@@ -67,7 +67,7 @@ public struct CalledQuery: Sendable {
         return done
     }
 
-    /// What is expanded is asked for by name.
+    /// Checks that what is expanded is asked for by name.
     private static func check(_ items: [ExpandItem]) throws(QueryProblem) {
         for item in items {
             for segment in item.path.segments {

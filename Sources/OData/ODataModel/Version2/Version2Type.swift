@@ -42,7 +42,7 @@ public enum Version2Type: String, Sendable, Hashable, CaseIterable, CustomString
     }
 }
 
-/// How version 2 writes a value that version 4 has a type for.
+/// The form in which version 2 writes a value that version 4 has a type for.
 public enum Version2Shape: Sendable, Hashable {
     case simple(Version2Type)
     case complex(QualifiedName)
