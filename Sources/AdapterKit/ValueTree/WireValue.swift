@@ -70,7 +70,7 @@ extension String {
         return (areEqual ?? nil) ?? left.elementsEqual(right)
     }
 
-    /// Of equal length; eight bytes at a time, the last eight once more where they are no multiple.
+    /// Compares texts of equal length; eight bytes at a time, the last eight once more where they are no multiple.
     @inlinable
     static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         guard left.count >= 8 else { return left.elementsEqual(right) }

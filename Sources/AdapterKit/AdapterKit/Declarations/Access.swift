@@ -1,4 +1,4 @@
-/// Who may do something at all, before any row rule is asked.
+/// The callers that may do something at all, before any row rule is asked.
 public enum Access: Sendable, Hashable {
     /// No caller.
     case nobody

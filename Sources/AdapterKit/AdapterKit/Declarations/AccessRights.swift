@@ -1,14 +1,14 @@
-/// Who may read, who may write, and who may ask for a refresh: of an adapter, one of its entities or mounts, or a part of
+/// The rights to read, to write, and to ask for a refresh: of an adapter, one of its entities or mounts, or a part of
 /// them that the configuration names.
 ///
 /// A right that is nil was not given. Reading is for ``Access/login`` then, and refreshing for no caller. Writing is for no
 /// caller too, except where a write rule binds each row to callers (``RowRule/bindsRowsToCallers``).
 public struct AccessRights: Sendable, Hashable {
-    /// Who may read.
+    /// The callers that may read.
     public let read: Access?
-    /// Who may write.
+    /// The callers that may write.
     public let write: Access?
-    /// Who may ask for a refresh of a mirror.
+    /// The callers that may ask for a refresh of a mirror.
     public let refresh: Access?
 
     /// Creates rights; nil is not given.
@@ -35,10 +35,10 @@ public struct AccessRights: Sendable, Hashable {
         AccessRights(read: read ?? others.read, write: write ?? others.write, refresh: refresh ?? others.refresh)
     }
 
-    /// Who may read, whether it was given or not.
+    /// The callers that may read, whether that was given or not.
     public var reading: Access { read ?? .login }
 
-    /// Who may ask for a refresh, whether it was given or not.
+    /// The callers that may ask for a refresh, whether that was given or not.
     public var refreshing: Access { refresh ?? .nobody }
 
     /// Throws `auth.required` or `access.denied` unless the principal may do that. No caller may write where that was not
@@ -65,7 +65,7 @@ extension AccessRights {
         return .dictionary(members)
     }
 
-    /// What is given, by its name.
+    /// The rights that are given, by their names.
     public var members: WireDictionary {
         var members = WireDictionary()
         if let read { members["read"] = read.configurationValue }
@@ -148,13 +148,13 @@ extension AdapterDeclaration {
         with(access: access, entities: entities.map { $0.with(readers: $0.readers, writers: writers(of: $0)) })
     }
 
-    /// Who may read an entity's records at all.
+    /// The callers that may read an entity's records at all.
     public func readers(of entity: Entity) -> Access { entity.readers ?? access.reading }
 
     /// The same by the entity's name. No caller reads what is not declared.
     public func readers(of name: EntityName) -> Access { entity(name).map { readers(of: $0) } ?? .nobody }
 
-    /// Who may write an entity's records at all.
+    /// The callers that may write an entity's records at all.
     public func writers(of entity: Entity) -> Access {
         entity.writers ?? access.write ?? Self.standardWriters(of: entity)
     }

@@ -8,7 +8,7 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let summary: String
     /// The version of the adapter's contract, for descriptions.
     public let version: String
-    /// Who may read and write, where the configuration does not say, and an entity or operation has no rights of its own.
+    /// The rights to read and write, where the configuration does not say, and an entity or operation has no rights of its own.
     public let access: AccessRights
     /// The kinds of records that the adapter keeps.
     public let entities: [Entity]
@@ -23,7 +23,7 @@ public struct AdapterDeclaration: Sendable, Equatable {
     /// The entities whose truth is in another system. Their ``Entity/writers`` are
     /// none where ``MirrorSource/writing`` is.
     public let mirrors: [MirrorSource]
-    /// What its records are held to beyond what is declared; nil: nothing.
+    /// Rules for its records beyond what is declared; nil: none.
     public let rules: (any RecordRules)?
 
     /// Creates an adapter declaration with these values.

@@ -26,12 +26,12 @@ public struct Entity: Sendable, Equatable {
     public let parents: [ParentReference]
     /// Which rows a principal may read and write.
     public let rows: RowRules
-    /// Who may read at all; nil: whom the adapter's access lets read.
+    /// The callers that may read at all; nil: those whom the adapter's access lets read.
     public let readers: Access?
-    /// Who may write at all; nil: whom the adapter's access lets write, and where that does not say, every caller with a
+    /// The callers that may write at all; nil: those whom the adapter's access lets write, and where that does not say, every caller with a
     /// login if the write rule binds rows to callers (``RowRule/bindsRowsToCallers``), otherwise no caller.
     public let writers: Access?
-    /// How conflicting changes of devices are settled.
+    /// The way in which conflicting changes of devices are settled.
     public let conflictPolicy: ConflictPolicy
     /// Whether the entity is served over HTTP and sync.
     public let exposure: Exposure
@@ -88,7 +88,7 @@ public struct ParentReference: Sendable, Hashable {
 }
 
 extension Entity {
-    /// What the record is deleted with: the declared parents, and the groups without which no caller can read it.
+    /// The records that the record is deleted with: the declared parents, and the groups without which no caller can read it.
     public var owners: Set<ParentReference> { Set(parents).union(rows.read.requiredGroups) }
 
     /// Every reference that decides who may read or change the record, and ``owners``.
@@ -100,7 +100,7 @@ extension Entity {
 
 /// The field that identifies a record, and who chooses its value.
 public struct EntityKey: Sendable, Equatable {
-    /// Who chooses the id of a new record.
+    /// The side that chooses the id of a new record.
     public enum Chooser: Sendable, Equatable {
         /// The caller; a creation without an id is refused.
         case caller
@@ -112,7 +112,7 @@ public struct EntityKey: Sendable, Equatable {
 
     /// The field that holds the id: a text or an integer.
     public let field: FieldName
-    /// Who chooses the id of a new record.
+    /// The side that chooses the id of a new record.
     public let chooser: Chooser
 
     /// Creates an entity key with these values.
@@ -136,7 +136,7 @@ public struct Index: Sendable, Equatable {
     }
 }
 
-/// How two changes of one record that did not know of each other are settled.
+/// The way in which two changes of one record that did not know of each other are settled.
 public enum ConflictPolicy: Sendable, Equatable {
     /// The later change is refused with a conflict.
     case reject
@@ -168,9 +168,9 @@ public struct Field: Sendable, Equatable {
     public let isNullable: Bool
     /// Used where a creation gives no value; nil: null.
     public let defaultValue: WireValue?
-    /// Who gives the field its value.
+    /// The side that gives the field its value.
     public let source: FieldSource
-    /// How many values a list has at most, whichever interface it is written through; nil: the body's limit.
+    /// Values that a list has at most, whichever interface it is written through; nil: the body's limit.
     public let maximumCount: Int?
     /// Whether callers may choose records by the field.
     public let isFilterable: Bool
@@ -198,7 +198,7 @@ public struct Field: Sendable, Equatable {
     }
 }
 
-/// Who gives a field its value. What the server gives is ignored in what a caller sends, so that a record can be sent
+/// The side that gives a field its value. What the server gives is ignored in what a caller sends, so that a record can be sent
 /// back as it was read.
 public enum FieldSource: Sendable, Equatable {
     /// The caller, at any time.

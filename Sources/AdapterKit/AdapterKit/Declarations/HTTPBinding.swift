@@ -1,4 +1,4 @@
-/// How an operation is reached over HTTP, where a contract prescribes it.
+/// The place of an operation in HTTP, where a contract prescribes it.
 ///
 /// An input member that the path or `queryMembers` names comes from there (as text, read by the member's shape); all
 /// others come from the body, decoded by `Content-Type`.
@@ -9,9 +9,9 @@ public struct HTTPBinding: Sendable, Equatable {
     public let path: PathTemplate
     /// Input members that come from query parameters of the same name.
     public let queryMembers: [FieldName]
-    /// What an `application/x-www-form-urlencoded` body carries.
+    /// The content of an `application/x-www-form-urlencoded` body.
     public let form: FormBody
-    /// How the response is written.
+    /// The form of the response.
     public let presentation: Presentation
 
     /// Creates an HTTP binding with these values.
@@ -27,7 +27,7 @@ public struct HTTPBinding: Sendable, Equatable {
     }
 }
 
-/// What an `application/x-www-form-urlencoded` body carries.
+/// The content of an `application/x-www-form-urlencoded` body.
 public enum FormBody: Sendable, Equatable {
     /// A field for each member of the input.
     case members
@@ -51,7 +51,7 @@ public enum HTTPMethod: String, Sendable, CaseIterable {
     case delete = "DELETE"
 }
 
-/// How an answer looks on the wire.
+/// The form of an answer on the wire.
 public struct Presentation: Sendable, Equatable {
     /// Written where the caller names no preference: `json`, `plist`, `bplist`, `xml` or another format's name.
     public let defaultFormat: String

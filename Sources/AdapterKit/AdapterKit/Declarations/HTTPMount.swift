@@ -18,12 +18,12 @@ public struct HTTPMount: Sendable, Equatable {
     /// Whether a signed-in caller's writes need the token of `X-CSRF-Token: Fetch` however the caller signed in, as the
     /// contract of SAP's gateways has it; otherwise only those with a session cookie do.
     public let requiresToken: Bool
-    /// What answers are mostly made of, for descriptions.
+    /// The media type of most answers, for descriptions.
     public let mediaType: String
-    /// Who decides whether a caller is let in. With ``OperationAuthorization/byOperation`` the gateway lets every caller in, and
+    /// The side that decides whether a caller is let in. With ``OperationAuthorization/byOperation`` the gateway lets every caller in, and
     /// the adapter refuses in its contract's shape.
     public let authorization: OperationAuthorization
-    /// Who may read, in addition to the adapter's access; and who may write, instead of the adapter's. Where the adapter
+    /// The rights to read, in addition to the adapter's access; and to write, instead of the adapter's. Where the adapter
     /// decides, it is for descriptions; what is nil then differs from request to request.
     public let access: AccessRights?
     /// The largest body that is taken, in bytes; nil: the gateway's.

@@ -16,14 +16,14 @@ public struct Operation: Sendable, Equatable {
     public let output: Shape
     /// The media type of a document that is answered instead of a value of `output`; nil: a value.
     public let documentType: String?
-    /// Who decides whether a caller may call.
+    /// The side that decides whether a caller may call.
     public let authorization: OperationAuthorization
-    /// Who may call, of those that the adapter's access lets read. Nil: for an operation that reads, all of those; for one that
+    /// The callers that may call, of those that the adapter's access lets read. Nil: for an operation that reads, all of those; for one that
     /// writes, whom the adapter's access lets write, and where that does not say, whom all of ``entities`` let write.
     public let access: Access?
-    /// How long it may take; nil: the gateway's request deadline.
+    /// The longest time of a call; nil: the gateway's request deadline.
     public let deadline: Duration?
-    /// How long a result may be cached.
+    /// The time for which a result may be cached.
     public let caching: CacheLifetime
     /// The entities whose records its answers are made of, as far as those are mirrors: what an answer says of its age. And those
     /// that it writes. Nil: all of the adapter's.
@@ -67,7 +67,7 @@ public struct Operation: Sendable, Equatable {
     }
 }
 
-/// Who decides whether a caller may make a call.
+/// The side that decides whether a caller may make a call.
 public enum OperationAuthorization: Sendable, Equatable {
     /// The adapter's access, and the operation's or mount's own where it has one, before the operation is asked.
     case byAccess
@@ -77,7 +77,7 @@ public enum OperationAuthorization: Sendable, Equatable {
     case byOperation
 }
 
-/// How long an answer stays true.
+/// The time for which an answer stays true.
 public enum CacheLifetime: Sendable, Equatable {
     /// Not at all: every call is made.
     case noStore
@@ -86,7 +86,7 @@ public enum CacheLifetime: Sendable, Equatable {
     case untilRecordsChange
 }
 
-/// Who an operation is for.
+/// The callers that an operation is for.
 public enum Audience: Sendable, Equatable {
     /// Every caller that the access lets in, over the gateway.
     case callers

@@ -1,4 +1,4 @@
-/// What an adapter holds its records to beyond what their declarations can say: values that it alone understands,
+/// Rules of an adapter for its records beyond what their declarations can say: values that it alone understands,
 /// references to other records, what goes with a record that goes.
 ///
 /// Called for every change that is made on a caller's behalf, through any interface: the generic resource, a batch, a
@@ -17,7 +17,7 @@ public protocol RecordRules: Sendable {
     /// change keeps its entity, its kind and its record; fields that the rules give (``FieldSource/rules``) are not in it.
     func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange
 
-    /// How many changes ``prepare(_:of:in:)`` may put before one change, and a hundred times as many before all changes of one
+    /// Changes that ``prepare(_:of:in:)`` may put before one change, and a hundred times as many before all changes of one
     /// transaction. More are refused with `request.limitExceeded`, and nothing of the transaction is made.
     ///
     /// ``PreparedChange/maximumFirst`` where the rules do not say otherwise. A worker whose rules say more than 1,000 is
@@ -36,7 +36,7 @@ extension RecordRules {
 
 /// A change, ready to be made.
 public struct PreparedChange: Sendable, Equatable {
-    /// What ``first`` may hold where the rules do not say otherwise (``RecordRules/maximumFirst``). All other writes of the
+    /// Changes that ``first`` may hold where the rules do not say otherwise (``RecordRules/maximumFirst``). All other writes of the
     /// gateway wait while they are made.
     public static let maximumFirst = 100
 
@@ -118,7 +118,7 @@ extension RecordChange {
         }
     }
 
-    /// What it says of fields; none for a deletion.
+    /// The fields that it names; none for a deletion.
     public var fields: WireDictionary {
         switch action {
         case .create(_, let fields), .update(_, let fields), .replace(_, let fields, _): fields

@@ -1,4 +1,4 @@
-/// What a value may look like: the one description from which validation, OpenAPI, XSD and table columns are made.
+/// The shape of a value: the one description from which validation, OpenAPI, XSD and table columns are made.
 public indirect enum Shape: Sendable, Equatable {
     /// Every value that each wire format can carry.
     case any
@@ -39,7 +39,7 @@ public struct IntegerRange: Sendable, Equatable {
     public init(_ range: ClosedRange<Int64>) { self.range = range }
 }
 
-/// How long a text may be, in Unicode scalars.
+/// Limits of a text's length, in Unicode scalars.
 public struct TextLimits: Sendable, Equatable {
     /// The maximum length where none is given, in Unicode scalars.
     public static let defaultMaximum = 1 << 20

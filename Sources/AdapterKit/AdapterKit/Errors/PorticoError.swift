@@ -3,7 +3,7 @@
 /// What only operators should read goes into ``logDetail``, which no answer ever contains. Of `server.internal` that is
 /// everything: from every adapter callers get one constant message and no target.
 public struct PorticoError: Error, Sendable {
-    /// What went wrong, as clients compare it.
+    /// The code of the error, as clients compare it.
     public let code: ErrorCode
     /// A sentence that may be shown to the caller. It holds no secret.
     public let message: String

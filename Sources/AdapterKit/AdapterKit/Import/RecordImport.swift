@@ -8,11 +8,11 @@ public struct RecordImport: Sendable {
     /// Rows of one import: they are one transaction, and stand in memory while it is made.
     public static let maximumRows = 100_000
 
-    /// What becomes of the records that are there.
+    /// The fate of the records that are there.
     public enum Mode: String, Sendable, CaseIterable {
         /// They stay; a row with a key that is taken is refused with `record.exists`.
         case append
-        /// Those that are not among the rows leave.
+        /// Records that are not among the rows leave.
         case replace
     }
 
@@ -121,7 +121,7 @@ extension Entity {
     }
 }
 
-/// What an import changes: decided whole before anything is written.
+/// The changes of an import: decided whole before anything is written.
 ///
 /// Rows that are there already as they are make no change, so that importing a file again moves nothing to devices.
 struct ImportPlan {

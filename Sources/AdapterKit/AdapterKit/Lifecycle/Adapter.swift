@@ -59,10 +59,10 @@ public protocol Adapter: Sendable {
     /// Asks its upstream for one record of a mirror, to find out whether a change was made there.
     func readMirror(_ entity: EntityName, _ id: RecordID) async throws -> MirrorRecord
 
-    /// What it adds to services of other adapters.
+    /// Operations that it adds to services of other adapters.
     var serviceOperations: [any ServiceOperations] { get }
 
-    /// What a person finds on the front page. Shown to every caller, so it names nothing that needs a login to know.
+    /// Entries that a person finds on the front page. Shown to every caller, so they name nothing that needs a login to know.
     func frontPageEntries() async throws -> [FrontPageEntry]
 
     /// Records to show the adapter with, for a store that has none.
@@ -96,7 +96,7 @@ extension Adapter {
     public func stop() async {}
 }
 
-/// What the host gives an adapter for its whole life.
+/// Everything that the host gives an adapter for its whole life.
 public struct AdapterContext: Sendable {
     /// All of the adapter's own records, without row rules.
     public let records: any RecordStore
@@ -114,16 +114,16 @@ public struct AdapterContext: Sendable {
     public let upstream: (any Upstream)?
     /// The systems that the adapter's options name, the one of `upstream` included.
     public let upstreams: [UpstreamName: any Upstream]
-    /// What all adapters together add to services. Always empty in a worker, which cannot reach other adapters' code: an
+    /// Operations that all adapters together add to services. Always empty in a worker, which cannot reach other adapters' code: an
     /// adapter that offers what others add runs as a library.
     public let serviceOperations: [any ServiceOperations]
     /// The adapter's records as they are created.
     public let changeFeed: any ChangeFeed
     /// For what it makes and keeps for a while.
     public let scratch: any ScratchStorage
-    /// What operators see of its work in numbers.
+    /// Metrics of its work, for operators.
     public let metrics: AdapterMetrics
-    /// Who may read an entity's records, as the configuration says at that moment, for work beside calls that shows records
+    /// The callers that may read an entity's records, as the configuration says at that moment, for work beside calls that shows records
     /// to people. In a worker as it declares itself.
     public let readers: @Sendable (EntityName) -> Access
 
@@ -247,7 +247,7 @@ public protocol ScratchFile: AnyObject, Sendable {
     /// One caller at a time. Throws `store.full` and `store.unavailable`.
     func append(_ bytes: [UInt8]) throws
 
-    /// What was appended, piece by piece. The pieces stay readable after the file is removed.
+    /// Everything that was appended, piece by piece. The pieces stay readable after the file is removed.
     func contents() throws -> any ByteStream
 }
 

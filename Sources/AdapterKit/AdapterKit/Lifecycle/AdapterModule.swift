@@ -23,7 +23,7 @@ extension AdapterModule {
 public struct ConfigurationOption: Sendable, Equatable {
     /// Names joined by dots; `*` stands for any one name: `*.access`.
     public let path: String
-    /// What the key's value must be.
+    /// The kind of the key's value.
     public let valueKind: ValueKind
     /// Arrives, in the form in which a value arrives, where the configuration says nothing; with `*`, for each name that it has there.
     public let defaultValue: WireValue?
@@ -33,11 +33,11 @@ public struct ConfigurationOption: Sendable, Equatable {
     /// One sentence that says what the key does.
     public let summary: String
 
-    /// What a key's value must be.
+    /// The kind of a key's value.
     public enum ValueKind: Sendable, Equatable {
         /// A value of this shape.
         case value(Shape)
-        /// Who may call: ``Access/init(configurationValue:)`` reads what arrives.
+        /// The callers that may call: ``Access/init(configurationValue:)`` reads what arrives.
         case access
         /// Written as `{env: NAME}` or `{file: PATH}`, never as it is. A text arrives, which belongs into a ``Secret``.
         case secret
@@ -77,7 +77,7 @@ public struct ConfigurationOption: Sendable, Equatable {
     }
 }
 
-/// What the configuration says below `adapters.{name}`: keys are known, shapes are checked.
+/// The configuration below `adapters.{name}`: keys are known, shapes are checked.
 public struct AdapterConfiguration: Sendable, Equatable {
     /// The keys and values below `adapters.{name}`, defaults filled in.
     public let values: WireDictionary
@@ -106,7 +106,7 @@ public struct AdapterConfiguration: Sendable, Equatable {
     }
 }
 
-/// What is wrong with a configuration. The host adds file, line and column.
+/// A mistake in a configuration. The host adds file, line and column.
 public struct ConfigurationProblem: Error, Sendable, Equatable {
     /// Below `adapters.{name}`, joined by dots.
     public let path: String

@@ -61,7 +61,7 @@ extension MirrorSource {
             settings: try MirrorSettings(configuration))
     }
 
-    /// Of ``options``, without those that have a default.
+    /// The names of ``options``, without those that have a default.
     private static let keysOfUpstreams = [
         "freshFor", "staleFor", "waitFor", "refresh", "write", "idempotencyKeys", "guard", "callers",
     ]
@@ -85,7 +85,7 @@ extension CallThrough {
                 "answers.bytes", .size, summary: "`mode: call`: bytes that kept answers have at most: 16MiB."),
         ]
 
-    /// What `mode: call` asks for; nil: another mode, or a local adapter.
+    /// The settings of `mode: call`; nil: another mode, or a local adapter.
     ///
     /// The keys are `upstream`, `freshFor`, `staleFor` and `waitFor` in seconds, `answers.entries` and `answers.bytes`.
     /// Throws ``ConfigurationProblem``, also for keys that say how records are refreshed: there are none.

@@ -15,7 +15,7 @@ public struct CallThrough: Sendable, Equatable {
     public var freshFor: Duration
     /// Up to this age the last good answer is served where the other system fails.
     public var staleFor: Duration
-    /// How long a caller waits where there is a last good answer; then that is served.
+    /// The time that a caller waits where there is a last good answer; then that is served.
     public var waitFor: Duration
     /// Answers that are kept at most; the least recently used go first.
     public var keptAnswers: Int

@@ -1,6 +1,6 @@
 /// One change of one record of a mirror, to be made in the other system.
 public struct MirrorChange: Sendable, Equatable {
-    /// What is done to the record.
+    /// A kind of change.
     public enum Kind: String, Sendable, CaseIterable {
         /// The record is new.
         case create
@@ -16,7 +16,7 @@ public struct MirrorChange: Sendable, Equatable {
     public let entity: EntityName
     /// The record.
     public let id: RecordID
-    /// What is done to the record.
+    /// The kind of the change.
     public let operation: Kind
     /// The fields that change; all that callers give, of a new or replaced record; none of a deleted one.
     public let fields: WireDictionary
@@ -59,7 +59,7 @@ public struct MirrorChange: Sendable, Equatable {
     }
 }
 
-/// What another system made of a change.
+/// Another system's response to a change.
 public enum MirrorWriteResult: Sendable, Equatable {
     /// Made. The record as the other system has it now; nil: it did not say.
     case stored(WireDictionary?)
@@ -71,7 +71,7 @@ public enum MirrorWriteResult: Sendable, Equatable {
     case unknown(String)
 }
 
-/// What another system has of one record.
+/// One record as another system has it.
 public enum MirrorRecord: Sendable, Equatable {
     /// The record's fields.
     case found(WireDictionary)
@@ -82,7 +82,7 @@ public enum MirrorRecord: Sendable, Equatable {
 }
 
 extension MirrorWriteResult {
-    /// What the status of an answer says of a change (RFC 9110, section 15).
+    /// Reads the status of an answer to a change (RFC 9110, section 15).
     ///
     /// 401, 407, 425, 429 and 503 say that nothing was done. 408, a redirect and every other error of the server say
     /// nothing. Other errors of the client refuse the change for good.
@@ -101,7 +101,7 @@ extension MirrorWriteResult {
         }
     }
 
-    /// Of a change whose author names the state of the record (``MirrorChange/isConditional``), to which 412 says that it is
+    /// Reads the answer to a change whose author names the state of the record (``MirrorChange/isConditional``), to which 412 says that it is
     /// another one.
     public init(_ response: UpstreamResponse, to change: MirrorChange, of upstream: UpstreamName) {
         self = change.isConditional && response.status == 412 ? .outdated(upstream) : Self(response, of: upstream)
@@ -120,7 +120,7 @@ extension MirrorWriteResult {
         return .refused(code, "\(message) It says: \(shown)")
     }
 
-    /// What an error says of a change that an adapter was to make: only where nothing can have been sent, it was not made.
+    /// Reads the error of a change that an adapter was to make: only where nothing can have been sent, it was not made.
     public init(_ error: any Error) {
         switch error {
         case let failure as UpstreamFailure where failure.kind.sentNothing: self = .notMade("\(failure)")

@@ -4,7 +4,7 @@
 /// those that it has, and stores what differs. Everything that reads records works on them, whether the other system
 /// answers or not. What callers change of them goes to the other system, where ``writing`` allows it.
 public struct MirrorSource: Sendable, Equatable {
-    /// How the other system tells its rows.
+    /// The way in which the other system gives its rows.
     public enum Reading: Sendable, Equatable {
         /// All of them, page by page, each time.
         case snapshot
@@ -12,7 +12,7 @@ public struct MirrorSource: Sendable, Equatable {
         case increments
     }
 
-    /// How callers' changes reach the other system.
+    /// The way in which callers' changes reach the other system.
     public enum Writing: String, Sendable, CaseIterable {
         /// Callers change nothing.
         case none
@@ -24,9 +24,9 @@ public struct MirrorSource: Sendable, Equatable {
 
     /// The entity that is mirrored. Callers can create records of it whose ids are chosen by themselves.
     public let entity: EntityName
-    /// How the other system tells its rows.
+    /// The way in which the other system gives its rows.
     public let reading: Reading
-    /// How callers' changes reach the other system.
+    /// The way in which callers' changes reach the other system.
     public let writing: Writing
     /// The kinds of changes that the other system takes, where ``writing`` allows any; others are not offered to callers.
     public let changes: Set<MirrorChange.Kind>
@@ -44,7 +44,7 @@ public struct MirrorSource: Sendable, Equatable {
     /// An entity of the adapter one of whose records is made of this mirror: the one whose id is the mirror's entity. The
     /// answers with it are as old as the mirror. Nil: there is none.
     public let derivedEntity: EntityName?
-    /// Of rows that belong to single callers: the field with the other system's key. Nil: all callers share the rows.
+    /// The field with the other system's key, for rows that belong to single callers. Nil: all callers share the rows.
     public internal(set) var callerKey: FieldName?
 
     /// Declares the mirror of an entity.
@@ -86,16 +86,16 @@ public struct MirrorSettings: Sendable, Equatable {
     public var freshFor: Duration
     /// Beyond this age rows are not served over HTTP.
     public var staleFor: Duration
-    /// How long a read over HTTP waits for a refresh.
+    /// The time that a read over HTTP waits for a refresh.
     public var waitFor: Duration
-    /// How long after a refresh the next one begins by itself; nil: none does.
+    /// The time after a refresh at which the next one begins by itself; nil: none does.
     public var refresh: Duration?
-    /// What is held back.
+    /// The rule of what is held back.
     public var `guard`: Guard
-    /// Of rows that belong to single callers.
+    /// Limits of rows that belong to single callers.
     public var callers: Callers
 
-    /// How many rows that belong to single callers are kept.
+    /// The number of rows kept that belong to single callers.
     public struct Callers: Sendable, Equatable {
         /// The largest ``rows``, so that one caller's rows change in one transaction.
         public static let mostRows = 2_500
@@ -137,7 +137,7 @@ public struct MirrorRequest: Sendable, Equatable {
     public let since: String?
     /// In whose name the other system is asked, where ``Upstream/actsForCallers``; nil: in the system's own.
     public let caller: Principal?
-    /// What ``UpstreamRequest/deadline`` of each call is to be; nil: the upstream's own. No caller waits for a page.
+    /// The ``UpstreamRequest/deadline`` of each call; nil: the upstream's own. No caller waits for a page.
     public let deadline: Duration?
 
     /// Creates a request with these values.
@@ -160,11 +160,11 @@ public struct MirrorPage: Sendable, Equatable {
     public var rows: [WireDictionary]
     /// Records that are gone; of increments alone.
     public var removed: [RecordID]
-    /// What the next page is asked for with; nil: this is the last one.
+    /// The text that the next page is asked for with; nil: this is the last one.
     public var next: String?
     /// With the last page of a source of increments: since what changes are to be asked for next.
     public var cursor: String?
-    /// How old the rows were when they came, where the other system serves what it keeps itself
+    /// The age of the rows when they came, where the other system serves what it keeps itself
     /// (``UpstreamResponse/age``). The records are older by that; never negative.
     public var age: Duration
 
@@ -198,7 +198,7 @@ extension MirrorPage {
 /// An answer of another system that cannot be what was asked for, although it came in time and without an error: nothing
 /// of it is taken, and the mirror says so until a later answer is good.
 public struct MirrorRefusal: Error, Sendable, Equatable {
-    /// What is wrong with it.
+    /// A kind of problem.
     public enum Kind: String, Sendable, CaseIterable {
         /// It has another media type.
         case mediaType

@@ -13,7 +13,7 @@ public struct RecordConflict: Sendable, Equatable {
 
     /// The entity of the record.
     public let entity: EntityName
-    /// What the device wants.
+    /// The change that the device wants.
     public let change: Change
     /// The record as it is, with every field: what the device may not see is not left out.
     public let current: Record
@@ -35,7 +35,7 @@ public struct RecordConflict: Sendable, Equatable {
     }
 }
 
-/// What becomes of a conflict.
+/// The outcome of a conflict.
 public enum ConflictResolution: Sendable, Equatable {
     /// The record stays as it is; the push reports a conflict to the device, and what it wrote is kept for operators.
     case keep

@@ -16,7 +16,7 @@ public protocol RecordSnapshot {
     /// One page of the records that match the query.
     func query(_ query: Query, in entity: EntityName) throws -> RecordPage
 
-    /// How many records match the filter; nil counts all.
+    /// The number of records that match the filter; nil counts all.
     func count(_ filter: Filter?, in entity: EntityName) throws -> Int
 
     /// Gives the relation's rows one after the other, as they are found.

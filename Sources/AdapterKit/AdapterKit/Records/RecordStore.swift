@@ -11,7 +11,7 @@ public protocol RecordStore: Sendable {
     /// One page of the records that match the query.
     func query(_ query: Query, in entity: EntityName) async throws -> RecordPage
 
-    /// How many records match the filter; nil counts all.
+    /// The number of records that match the filter; nil counts all.
     func count(_ filter: Filter?, in entity: EntityName) async throws -> Int
 
     /// Throws `auth.required` or `access.denied` where the caller may not do that with the records of all of these entities.

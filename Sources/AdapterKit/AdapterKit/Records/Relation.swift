@@ -152,7 +152,7 @@ public struct RowWindow: Sendable, Equatable {
 public struct Recursion: Sendable, Equatable {
     /// The rows that it begins with. It has no order and no part of its own.
     public let start: Relation
-    /// What one row leads to: with the same columns as ``start``, and ``RelationSource/found(as:)`` as its source, once.
+    /// The rows that one row leads to: with the same columns as ``start``, and ``RelationSource/found(as:)`` as its source, once.
     /// It neither groups nor aggregates.
     public let step: Relation
     /// Which of the pending rows is returned and followed next. By the depth in descending order
@@ -181,7 +181,7 @@ public struct Recursion: Sendable, Equatable {
     }
 }
 
-/// How large a relation may be. A store refuses what is larger before it compiles it.
+/// Limits of a relation's size. A store refuses what is larger before it compiles it.
 public struct RelationLimits: Sendable, Equatable {
     /// Expressions, sources and conditions in all.
     public let nodes: Int

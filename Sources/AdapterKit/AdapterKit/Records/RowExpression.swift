@@ -82,7 +82,7 @@ public indirect enum RowExpression: Sendable, Equatable {
     /// `sum`, `average`, `minimum` and `maximum` are null over no values; nulls are left out. The sum of decimals is
     /// exact; their average keeps ``RelationLimits/divisionDigits`` digits.
     public enum Aggregate: String, Sendable, CaseIterable {
-        /// How the values of a group become one value.
+        /// A function by which the values of a group become one value.
         case count, sum, average, minimum, maximum
     }
 }
@@ -95,7 +95,7 @@ public enum RowStep: Sendable, Equatable {
     case position(Int)
 }
 
-/// What an expression's values are.
+/// The type of an expression's values.
 public enum RowValueType: String, Sendable, CaseIterable {
     /// The kinds of single values.
     case bool, integer, double, decimal, text, date, data
@@ -117,7 +117,7 @@ public indirect enum RowSearch: Sendable, Equatable {
     case not(RowSearch)
 }
 
-/// What can be called in a relation: a closed set, so that a store knows every function it may be asked for.
+/// The functions of relations: a closed set, so that a store knows every function it may be asked for.
 ///
 /// Texts are counted in Unicode scalars, from 0. Calendar functions read a date (an instant) in UTC; a text as a day
 /// (`2024-01-15`), a time of day (`09:30:00.5`) or both.

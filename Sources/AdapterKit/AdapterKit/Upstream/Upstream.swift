@@ -91,7 +91,7 @@ extension UpstreamBody {
 /// The gateway binds ``current`` around every request, so that it reaches every upstream call below it, through adapters
 /// and plugins. Nil: no caller waits, as in a refresh by schedule.
 public struct CallContext: Sendable {
-    /// Of the task at hand, and of the tasks that it starts.
+    /// The context of the task at hand, and of the tasks that it starts.
     @TaskLocal public static var current: CallContext?
 
     /// Whether an operator tries another system: a call is then made although the server's circuit breaker is open, and

@@ -51,7 +51,7 @@ public struct UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
     /// Without its query, which may hold what a log should not.
     public var logged: String { origin.description + path }
 
-    /// What a reference such as that of a `Location` field means here (RFC 3986, section 5.2); nil where it leads
+    /// The address that a reference such as that of a `Location` field means here (RFC 3986, section 5.2); nil where it leads
     /// nowhere that can be asked.
     public func resolving(_ reference: String) -> UpstreamAddress? {
         let text = reference.prefix { $0 != "#" }

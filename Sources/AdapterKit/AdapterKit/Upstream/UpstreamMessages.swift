@@ -34,7 +34,7 @@ public struct UpstreamHeaders: Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// What another system is asked.
+/// A request to another system.
 public struct UpstreamRequest: Sendable {
     /// The methods that an upstream is called with.
     public enum Method: String, Sendable {
@@ -52,7 +52,7 @@ public struct UpstreamRequest: Sendable {
         case delete = "DELETE"
     }
 
-    /// What becomes of an answer that says to ask elsewhere.
+    /// The treatment of an answer that says to ask elsewhere.
     public enum Redirects: Sendable, Equatable {
         /// It is the answer.
         case returned
@@ -72,12 +72,12 @@ public struct UpstreamRequest: Sendable {
     /// Sent instead of ``body``, by pieces as fast as they are taken. Such a request is sent once: it is neither
     /// retried nor redirected.
     public var streamedBody: (any ByteStream)?
-    /// What becomes of a response that redirects.
+    /// The treatment of a response that redirects.
     public var redirects = Redirects.returned
     /// Whether asking twice does no harm (RFC 9110, section 9.2.2): such a request is tried again. A `POST` that only
     /// reads may say so.
     public var isIdempotent: Bool
-    /// How long the whole call may take, the reading of a streamed body included; nil: the upstream's own `deadline`.
+    /// The longest time of the whole call, the reading of a streamed body included; nil: the upstream's own `deadline`.
     /// A long read that no caller waits for asks for more, up to the upstream's `limits.longDeadline`.
     public var deadline: Duration?
     /// The largest body of the answer in bytes, after decompression; nil, or more than the upstream's `limits.answer`:
@@ -116,7 +116,7 @@ public struct UpstreamRequest: Sendable {
     }
 }
 
-/// What it answered, whole.
+/// An answer of another system, whole.
 public struct UpstreamResponse: Sendable {
     /// From where, once redirects were followed.
     public let address: UpstreamAddress
@@ -138,7 +138,7 @@ public struct UpstreamResponse: Sendable {
     /// Whether the status is one of success (200 to 299).
     public var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// How old the answer was when it came, in whole seconds (RFC 9111, section 5.1): not zero where a cache, or a
+    /// The age of the answer when it came, in whole seconds (RFC 9111, section 5.1): not zero where a cache, or a
     /// gateway that mirrors yet another system, has answered. Zero for a value that is no such number, 68 years for one that is
     /// larger (section 1.2.2).
     public var age: Duration {
@@ -195,7 +195,7 @@ public struct FormFields: Sendable, ExpressibleByDictionaryLiteral, CustomString
 
 /// Why there is no answer of another system. An answer with an error status is an answer.
 public struct UpstreamFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// A kind of failure.
     public enum Kind: String, Sendable, CaseIterable {
         /// The configuration, or the network that a name leads to, forbids to ask there.
         case destinationRefused
@@ -223,7 +223,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable, CustomStringConvertib
 
     /// The upstream that was called.
     public let upstream: UpstreamName
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let kind: Kind
     /// For operators; it names no secret.
     public let detail: String

@@ -1,11 +1,11 @@
-/// What the host could not serve of what an adapter declares, found before anything is made of it.
+/// The check of a declaration for what the host could not serve, before anything is made of it.
 ///
 /// Counts come first, so that what is looked at afterwards is bounded. Sentences name what is wrong by names and paths that
 /// were checked already, never by a text of the adapter's.
 struct DeclarationCheck {
     private let declaration: AdapterDeclaration
     private(set) var problems: [DeclarationProblem] = []
-    /// Of the shapes so far, those within each other too.
+    /// Members of the shapes so far, those within each other too.
     private var members = 0
 
     init(_ declaration: AdapterDeclaration) { self.declaration = declaration }
@@ -58,7 +58,7 @@ struct DeclarationCheck {
         guard holds else { throw Breach(words()) }
     }
 
-    /// Of another rule than that of the place.
+    /// Requires what another rule than that of the place demands.
     private func require(
         _ holds: Bool, _ rule: DeclarationProblem.Rule, _ words: @autoclosure () -> String
     ) throws {
@@ -148,7 +148,7 @@ extension DeclarationCheck {
     /// Ten years, far below where durations end.
     private static let longest = Duration.seconds(315_360_000)
 
-    /// What is too much for tables, routes and descriptions, which are all in memory.
+    /// Refuses what is too much for tables, routes and descriptions, which are all in memory.
     private func checkCounts() throws {
         let (entities, operations) = (declaration.entities, declaration.operations)
         let fields = entities.map(\.fields)
@@ -183,7 +183,7 @@ extension DeclarationCheck {
         try checkDistinct(declaration.liveFeeds.map(\.name.text), "live feeds have the name", ignoresCase: true)
     }
 
-    /// Of names that were validated.
+    /// Refuses names that stand twice. They were validated.
     private func checkDistinct(_ names: [String], _ what: @autoclosure () -> String, ignoresCase: Bool = false) throws {
         var known: Set<String> = []
         for name in names where !known.insert(ignoresCase ? name.lowercased() : name).inserted {
@@ -574,7 +574,7 @@ extension SOAPService {
 }
 
 extension Field {
-    /// Of the entity's table.
+    /// Columns in the entity's table.
     fileprivate var columns: Int { if case .decimal = shape { 2 } else { 1 } }
     /// Whether its values have a table of their own.
     fileprivate var isList: Bool { if case .list = shape { true } else { false } }
@@ -595,7 +595,7 @@ extension PathTemplate {
 // MARK: Texts and values
 
 extension DeclarationProblem {
-    /// What is wrong with a text that an adapter shows: nil, or that it is long, or has a character that ends a line or that some
+    /// The problem of a text that an adapter shows: nil, or that it is long, or has a character that ends a line or that some
     /// format cannot carry. `what` names it in a sentence.
     public static func ofText(_ text: String, _ what: String) -> DeclarationProblem? {
         do {

@@ -1,9 +1,9 @@
-/// What keeps a declaration from being served: the rule that it breaks, where, and in which words.
+/// A reason why a declaration is not served: the rule that it breaks, where, and in which words.
 ///
 /// There is one check, for adapters that are compiled in, connection files and workers alike: at a start, at each reload, in
 /// `portico check` and in the tests of an adapter.
 public struct DeclarationProblem: Sendable, Equatable, CustomStringConvertible {
-    /// What a declaration is held to.
+    /// The rules for declarations.
     public enum Rule: String, Sendable, CaseIterable {
         /// There is not too much of anything: tables, routes and descriptions are all in memory.
         case count
@@ -11,7 +11,7 @@ public struct DeclarationProblem: Sendable, Equatable, CustomStringConvertible {
         case name
         /// Texts are not too long, have no control characters, and are there where people need them.
         case text
-        /// Who may read and write is said by 16 roles at most.
+        /// Rights name 16 roles at most.
         case access
         /// Shapes have limits that hold, few levels, and one meaning for each name.
         case shape

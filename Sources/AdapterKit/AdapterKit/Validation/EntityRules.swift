@@ -1,4 +1,4 @@
-/// What an entity's declaration demands of its records; the one place that fills in and refuses fields.
+/// The demands of an entity's declaration on its records; the one place that fills in and refuses fields.
 public struct EntityRules: Sendable {
     /// The declaration that the rules are made from.
     public let entity: Entity
@@ -101,7 +101,7 @@ public struct RecordDraft: Sendable, Equatable {
     }
 }
 
-/// Who writes, and when: what the fields are filled from that the server gives.
+/// The author and the time of a write: what the fields are filled from that the server gives.
 public struct Authorship: Sendable, Equatable {
     /// The name of the principal that writes.
     public let author: String
@@ -186,7 +186,7 @@ extension EntityRules {
         return RecordDraft(id: id, fields: WireDictionary(uncheckedUniqueKeys: entries))
     }
 
-    /// What the caller sends for a field, checked; nil where that is nothing.
+    /// The caller's value of a field, checked; nil where there is none.
     private func given(
         _ field: Field, _ fields: WireDictionary, over existing: Record? = nil
     ) throws(PorticoError) -> WireValue? {

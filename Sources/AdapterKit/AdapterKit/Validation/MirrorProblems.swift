@@ -1,5 +1,5 @@
 extension AdapterDeclaration {
-    /// What cannot be right about its mirrors and about operations that ask other systems, one sentence each. The host
+    /// Mistakes in its mirrors and in operations that ask other systems, one sentence each. The host
     /// refuses a declaration that has any.
     public var mirrorProblems: [String] {
         let names = mirrors.map(\.entity.text)

@@ -3,7 +3,7 @@
 
 /// Limits of values that are not declared in detail.
 public enum RepresentableValue {
-    /// How deep an undeclared value may be nested. Writers allow 512 levels, so that what stands around a record (a page,
+    /// The deepest nesting of an undeclared value. Writers allow 512 levels, so that what stands around a record (a page,
     /// a batch of pages) has room.
     public static let maximumDepth = 500
 }
@@ -46,7 +46,7 @@ extension WireDecimal {
 }
 
 extension WireValue {
-    /// Of a value without a declared shape.
+    /// Checks a value without a declared shape.
     func validateRepresentable(depth: Int = 1) throws(Violation) {
         switch self {
         case .null, .bool, .int64, .uint64, .data: return

@@ -117,7 +117,7 @@ extension ObjectShape {
 // What people read about a shape, in messages that continue "must be".
 
 extension Shape {
-    /// What a value must be, in words that continue "must be".
+    /// Words for the demanded value, which continue "must be".
     public var words: String {
         switch self {
         case .any: "a value"
@@ -188,7 +188,7 @@ extension ObjectShape {
     }
 }
 
-/// What is wrong with a value, and where. The path is put together only on the way out, so that a value without faults
+/// A mistake in a value, and its place. The path is put together only on the way out, so that a value without faults
 /// costs no texts.
 struct Violation: Error {
     /// Completes the sentence that begins with the path: `must be an integer`.

@@ -36,7 +36,7 @@ public struct AdapterMetrics: Sendable {
 
 /// One change of a metric, as the host receives it.
 public struct MetricChange: Sendable, Equatable {
-    /// What happens to the metric.
+    /// A change of a metric.
     public enum Action: Sendable, Equatable {
         /// The counter grows.
         case increment(Int64)
@@ -46,7 +46,7 @@ public struct MetricChange: Sendable, Equatable {
 
     /// The metric's name, which the host checks.
     public let name: String
-    /// What happens to it.
+    /// The change of the metric.
     public let action: Action
 
     /// Creates a change with these values.

@@ -58,7 +58,7 @@ public struct LogMessage: Sendable, Equatable {
         }
     }
 
-    /// How severe it is.
+    /// The severity of the message.
     public let level: LogLevel
     /// The constant text.
     public let text: String
@@ -73,7 +73,7 @@ public struct LogMessage: Sendable, Equatable {
     }
 }
 
-/// How severe a message is, as in swift-log.
+/// The severity of a message, as in swift-log.
 public enum LogLevel: String, Sendable, CaseIterable {
     /// From the least severe to the most.
     case trace, debug, info, notice, warning, error, critical

@@ -1,6 +1,6 @@
-/// Who is asking.
+/// The caller of a request.
 public struct Principal: Sendable, Hashable {
-    /// What kind of caller it is.
+    /// A kind of caller.
     public enum Kind: Sendable, Hashable {
         /// A caller without credentials.
         case anonymous
@@ -14,7 +14,7 @@ public struct Principal: Sendable, Hashable {
         case system
     }
 
-    /// What kind of caller it is.
+    /// The kind of the caller.
     public let kind: Kind
     /// Stays the same when the account is renamed.
     public let id: String
@@ -57,7 +57,7 @@ extension Principal {
     /// All roles, sorted, with a space between two.
     public var roleList: String { roles.map(\.text).sorted().joined(separator: " ") }
 
-    /// What a row rule compares with an attribute; nil: the caller has none of that name.
+    /// The value that a row rule compares with an attribute; nil: the caller has none of that name.
     public func attribute(_ name: String) -> String? {
         guard name == Self.roleListAttribute else { return attributes[name] }
         return isAnonymous ? nil : roleList
@@ -86,11 +86,11 @@ public struct CallerIdentity: Sendable, Hashable {
     /// `network`: an address, or the network that counts as one.
     public static func address(_ network: String) -> CallerIdentity { CallerIdentity(kind: .address, name: network) }
 
-    /// What an adapter's program asks for that no caller waits for.
+    /// An adapter's program, for what it asks that no caller waits for.
     public static func adapter(_ name: AdapterName) -> CallerIdentity {
         CallerIdentity(kind: .adapter, name: name.text)
     }
 
-    /// Of the task at hand, and of the tasks that it starts.
+    /// The identity of the task at hand, and of the tasks that it starts.
     @TaskLocal public static var current = CallerIdentity.system
 }
