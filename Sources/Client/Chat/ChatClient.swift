@@ -177,7 +177,7 @@ extension ChatClient {
         return Self.names(try await ask(isForGood ? "PUT" : "DELETE", path, isForGood ? [:] : nil)["members"])
     }
 
-    /// How long a room keeps its messages; nil: for ever. The owner's right.
+    /// Sets the time for which a room keeps its messages; nil: for ever. The owner's right.
     public func setRetention(_ time: Duration?, of room: String) async throws {
         let seconds = time?.components.seconds ?? 0
         _ = try await ask("PUT", ["rooms", room, "retention"], ["seconds": .int64(seconds)])
@@ -203,7 +203,7 @@ extension ChatClient {
     }
 }
 
-/// What is true for a moment, and where pushes go.
+/// Calls about what is true for a moment, and about where pushes go.
 extension ChatClient {
     /// Tells the others in a room that one is typing; say it again every few seconds.
     public func typing(in room: String) async throws {
@@ -237,7 +237,7 @@ extension ChatClient {
     }
 }
 
-/// What is new. Counted on the device; how far one read on other devices is known once the server was asked.
+/// Counts of what is new. Counted on the device; how far one read on other devices is known once the server was asked.
 extension ChatClient {
     /// For each room that one is in, by name.
     public func unread() async throws -> [ChatUnread] {

@@ -6,9 +6,9 @@ import WireFormats
 ///
 /// Each iteration is a stream of its own; it ends with the task that reads it.
 public struct ChatEvents: AsyncSequence, Sendable {
-    /// What the sequence gives.
+    /// An event of the sequence.
     public typealias Element = ChatEvent
-    /// What ends the sequence early.
+    /// The error that ends the sequence early.
     public typealias Failure = any Error
 
     let chat: ChatClient
@@ -85,7 +85,7 @@ extension ChatEvents {
         return try await chat.session.open(call).pieces
     }
 
-    /// What the device keeps of it. Messages themselves come with the sync, which verifies them.
+    /// Takes what the device keeps of an event. Messages themselves come with the sync, which verifies them.
     fileprivate func take(_ event: ChatEvent) async {
         switch event {
         case .read(let room, chat.user, let sequence): _ = try? await chat.marks.move(room, to: sequence)
@@ -106,7 +106,7 @@ extension ClientError {
 }
 
 extension ChatClient {
-    /// What happens in one's rooms from now on: messages, edits, who comes, reads, types and is there.
+    /// Events in one's rooms from now on: messages, edits, who comes, reads, types and is there.
     ///
     /// - Parameter limits: the pauses between tries, and the longest silence.
     public func events(limits: SyncLimits = SyncLimits(), clock: any Clock<Duration> = ContinuousClock()) -> ChatEvents
@@ -115,7 +115,7 @@ extension ChatClient {
     }
 }
 
-/// What happens in one's rooms.
+/// An event in one's rooms.
 public enum ChatEvent: Sendable, Equatable {
     /// Everything that was missed has been delivered.
     case ready
@@ -176,7 +176,7 @@ struct LiveProgress {
     }
 
     private let pauses: ClosedRange<Duration>
-    /// Of the last event that was delivered.
+    /// The id of the last event that was delivered.
     private(set) var lastID: String?
     private var failures = 0
     private var events = ServerEvents()

@@ -47,7 +47,7 @@ public struct ChatRoom: Sendable, Equatable, Identifiable {
     public let id: String
     /// The name to show.
     public let name: String
-    /// Who made it, and may moderate it.
+    /// The account that made it, and may moderate it.
     public let owner: String
     /// Account names; nil where only ``ChatClient/members(of:)`` returns them.
     public let members: [String]?
@@ -80,7 +80,7 @@ public struct ChatPerson: Sendable, Equatable, Identifiable {
     public let name: String
 }
 
-/// How much of a room is new.
+/// The number of new messages in a room.
 public struct ChatUnread: Sendable, Equatable {
     /// The room's id.
     public let room: String

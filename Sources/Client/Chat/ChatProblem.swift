@@ -2,7 +2,7 @@ import ValueTree
 
 /// Something written here that the server did not make. It holds up nothing else; the message shows what the server has.
 public struct ChatProblem: Sendable, Equatable, Identifiable {
-    /// What was to be done.
+    /// A change that was to be made.
     public enum Wish: Sendable, Equatable {
         /// A new message.
         case post(text: String, attachments: [String])
@@ -30,7 +30,7 @@ public struct ChatProblem: Sendable, Equatable, Identifiable {
     public let message: String
     /// Nil where the message is not on the device any more.
     public let room: String?
-    /// What was to be done.
+    /// The change that was to be made.
     public let wish: Wish
     /// Why it was not done.
     public let reason: Reason
@@ -69,7 +69,7 @@ extension ChatProblem.Reason {
 }
 
 extension ChatClient {
-    /// What waits for a decision.
+    /// Problems that wait for a decision.
     public func problems() -> [ChatProblem] { Self.problems(in: replica.status, of: user) }
 
     /// The present problems, and again whenever they are others. Ends when the replica is closed.

@@ -1,6 +1,6 @@
 import ValueTree
 
-/// How far one has read each room, as far as this device knows: from the server, or marked here and perhaps not sent
+/// The place up to which one has read each room, as far as this device knows: from the server, or marked here and perhaps not sent
 /// yet. A mark only moves forward. Durable beside the replica's records.
 struct ReadPositions: Sendable {
     struct Mark: Equatable {

@@ -1,6 +1,6 @@
 import SyncDevice
 
-/// What an app has to tell apart. Everything that the client throws is one of these or a `CancellationError`.
+/// An error that an app has to tell apart. Everything that the client throws is one of these or a `CancellationError`.
 public enum ClientError: Error, Sendable, Equatable {
     /// No account is signed in, and the call needs one.
     case notSignedIn
@@ -19,7 +19,7 @@ public enum ClientError: Error, Sendable, Equatable {
     case server(String)
     /// The server's version of a protocol cannot say what is asked. Nothing was sent.
     case notSupported(String)
-    /// What is kept on the device cannot be read or written. The text is for a log.
+    /// The data on the device cannot be read or written. The text is for a log.
     case storage(String)
     /// A record is to be created that there is already.
     case recordExists
@@ -51,9 +51,9 @@ public struct Refusal: Sendable, Equatable {
     public let message: String
     /// Names the call in the server's log.
     public let requestID: String?
-    /// How long to wait before the next try, where the server named it.
+    /// The time to wait before the next try, where the server named it.
     public let retryAfter: Duration?
-    /// What the refusal is about, such as the property at fault, where the server named it.
+    /// The subject of the refusal, such as the property at fault, where the server named it.
     public let target: String?
     /// Further reasons, where there are several.
     public let details: [Detail]
@@ -62,9 +62,9 @@ public struct Refusal: Sendable, Equatable {
     public struct Detail: Sendable, Equatable {
         /// A code of the error registry.
         public let code: String
-        /// What is wrong, in words that may be shown.
+        /// The mistake, in words that may be shown.
         public let message: String
-        /// What it is about, such as a field's name.
+        /// The subject of the mistake, such as a field's name.
         public let target: String?
 
         /// Creates the value from its parts.

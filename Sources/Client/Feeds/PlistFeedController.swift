@@ -22,7 +22,7 @@ import ValueTree
 /// To load the kept copy does nothing where there is data already; otherwise it is a change like any other.
 @MainActor
 public final class PlistFeedController {
-    /// Of one download, from the first byte sent to the last received.
+    /// The longest time of one download, from the first byte sent to the last received.
     public nonisolated static let deadline = Duration.seconds(60)
 
     /// The feed's address.
@@ -39,9 +39,9 @@ public final class PlistFeedController {
     private let source: any PlistFeedSource
     private let cache: PlistFeedCache
     private let now: @Sendable () -> Date
-    /// What the index says of the feed.
+    /// The feed's entry in the index.
     private var entry = PlistFeedCache.Entry()
-    /// What the folder has, where it is not ``data`` already.
+    /// The copy in the folder, where it is not ``data`` already.
     private var keptCopy: WireDictionary?
     private var hasLooked = false
     private var isReachable: Bool?
@@ -81,7 +81,7 @@ public final class PlistFeedController {
         await loadKeptCopy()
     }
 
-    /// What happens from now on. Ends with the controller. Events that are not taken wait, ``largestBacklog`` at most;
+    /// Events from now on. Ends with the controller. Events that are not taken wait, ``largestBacklog`` at most;
     /// then the oldest are dropped.
     public func events() -> AsyncStream<PlistFeedEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
@@ -212,7 +212,7 @@ extension PlistFeedController {
     }
 }
 
-/// What an app learns about its feed, in the order that ``PlistFeedController`` states.
+/// The app's side of its feed, called in the order that ``PlistFeedController`` states.
 @MainActor
 public protocol PlistFeedDelegate: AnyObject {
     /// Asked before a download that the app did not ask for by ``PlistFeedController/refresh()``, so also when the
@@ -245,7 +245,7 @@ extension PlistFeedDelegate {
     }
 }
 
-/// What happens to a feed.
+/// An event of a feed.
 public enum PlistFeedEvent: Sendable, Equatable {
     /// Other data is about to take the place of the present data.
     case willChange
@@ -257,7 +257,7 @@ public enum PlistFeedEvent: Sendable, Equatable {
     case refreshed(Date)
 }
 
-/// What a refresh came to.
+/// The result of a refresh.
 public struct PlistFeedOutcome: Sendable, Equatable {
     /// The feed's data.
     public let data: WireDictionary

@@ -185,7 +185,7 @@ extension PlistFeedCache.Entry {
     }
 }
 
-/// What a client takes as a feed: UTF-8, a DOCTYPE of property lists, a dictionary as the root.
+/// The check of a feed's document: UTF-8, a DOCTYPE of property lists, a dictionary as the root.
 enum PlistFeedDocument {
     static func read(_ bytes: [UInt8]) throws(PlistFeedFailure) -> WireDictionary {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("it is not UTF-8") }

@@ -1,7 +1,7 @@
 import Foundation
 import ValueTree
 
-/// What came of a download.
+/// The result of a download.
 enum PlistFeedResponse: Sendable, Equatable {
     /// Known beforehand, so nothing was sent.
     case unreachable
@@ -55,17 +55,17 @@ extension PlistFeedFailure: Error {}
 
 /// Why a feed could not be refreshed, with the codes of the original.
 public struct PlistFeedError: Error, Sendable, Equatable, CustomNSError {
-    /// What went wrong.
+    /// A kind of failure.
     public enum Code: Int, Sendable {
         /// The address is none that can be asked.
         case cannotInitiate = 0
         /// No connection, no answer in time, or an answer whose status is no success.
         case connectionFailed = 1
-        /// What came is not UTF-8, has no DOCTYPE of property lists, or is no dictionary.
+        /// The document is not UTF-8, has no DOCTYPE of property lists, or is no dictionary.
         case fileFormat = 2
     }
 
-    /// What went wrong.
+    /// The kind of the failure.
     public let code: Code
     /// The feed's address.
     public let url: String

@@ -36,7 +36,7 @@ public actor Portico {
             storage: settings.credentials ?? CredentialFile(folder.appendingPathComponent("credentials")))
     }
 
-    /// Who is signed in, or was when the sign-in ended.
+    /// The account that is signed in, or was when the sign-in ended.
     public var account: Account? { opened?.account }
 
     /// The records of ``account``: those of ``ReplicaSettings/collections``, or all that it may read.
@@ -102,13 +102,13 @@ extension Portico {
     }
 }
 
-/// What an app decides once.
+/// Choices that an app makes once.
 public struct PorticoSettings: Sendable {
-    /// What carries requests.
+    /// The transport of requests.
     public var transport: any Transport
     /// Nil: a file in the folder that its owner alone may read. On Apple's platforms use ``CredentialKeychain``.
     public var credentials: (any CredentialStorage)?
-    /// How the replica is kept.
+    /// Settings of the replica.
     public var replica: ReplicaSettings
     /// Tells when the network is back; nil: found out by trying.
     public var reachability: (any Reachability)?

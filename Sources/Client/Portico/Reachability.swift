@@ -10,7 +10,7 @@ public protocol Reachability: Sendable {
 }
 
 #if canImport(Network)
-    /// What the system knows of its network paths.
+    /// The system's knowledge of its network paths.
     public struct SystemReachability: Reachability {
         /// Observes the system's network paths.
         public init() {}

@@ -99,7 +99,7 @@ actor AttachmentStore {
         Hexadecimal.text(SHA256.hash(data: bytes))
     }
 
-    /// What comes from a record names a file, and nothing else.
+    /// Whether a text of a record names a file, and nothing else.
     static func isDigest(_ text: String) -> Bool {
         text.utf8.count == 64 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }

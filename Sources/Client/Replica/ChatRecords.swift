@@ -5,19 +5,19 @@ enum ChatRecords {
     static let rooms = "rooms"
     static let messages = "messages"
 
-    /// What is asked for again and again; costs nothing where there is no chat.
+    /// Indexes for what is asked for again and again; they cost nothing where there is no chat.
     static let indexes: [String: [FieldIndex]] = [
         rooms: ["name"], messages: [["room", "seq"]],
     ]
 
-    /// What the server has, the latest first.
+    /// Messages that the server has, the latest first.
     static func posted(in room: String, before sequence: Int64?, limit: Int) -> RecordQuery {
         var conditions: [RecordQuery.Condition] = [.equals("room", .string(room)), .isGreater("seq", than: 0)]
         if let sequence { conditions.append(.isLess("seq", than: .int64(sequence))) }
         return RecordQuery(messages, where: conditions, order: [.descending("seq")], limit: limit)
     }
 
-    /// What the server does not have yet, in the order of writing, which is that of the ids (``MessageIDs``).
+    /// Messages that the server does not have yet, in the order of writing, which is that of the ids (``MessageIDs``).
     static func unposted(in room: String) -> RecordQuery {
         RecordQuery(messages, where: [.equals("room", .string(room)), .isNull("seq")])
     }

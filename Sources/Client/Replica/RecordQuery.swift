@@ -74,7 +74,7 @@ public struct Record: Sendable, Equatable, Identifiable {
     public let collection: String
     /// The record's id.
     public let id: String
-    /// Of the server's record; 0 where the server has none yet.
+    /// The revision of the server's record; 0 where the server has none yet.
     public let revision: Int64
     /// The fields, as the app is to see them.
     public let fields: WireDictionary
@@ -170,7 +170,7 @@ struct QueryStatement {
     }
 }
 
-/// What the app asks for, answered beside whatever is written.
+/// Queries of the app, answered beside whatever is written.
 extension ReplicaDatabase {
     func records(_ query: RecordQuery) async throws -> [Record] {
         try await asked { database in
@@ -210,7 +210,7 @@ extension ReplicaDatabase {
     }
 }
 
-/// What services keep beside the records: one value under each name, sealed where there is a cipher.
+/// Values that services keep beside the records: one under each name, sealed where there is a cipher.
 extension ReplicaDatabase {
     func kept(_ name: String) async throws -> WireValue? {
         do {

@@ -53,7 +53,7 @@ extension Replica {
         try await database.records(query)
     }
 
-    /// How many records match, at most the query's limit.
+    /// The number of records that match, at most the query's limit.
     public func count(_ query: RecordQuery) async throws -> Int {
         try await database.count(query)
     }
@@ -63,7 +63,7 @@ extension Replica {
         try await records(RecordQuery(collection, where: [.id(id)])).first
     }
 
-    /// How old the collection's records are, where another system has their truth; nil: the gateway has it, or the records
+    /// The age of the collection's records, where another system has their truth; nil: the gateway has it, or the records
     /// were never fetched. By the last sync, and by this device's clock.
     ///
     /// - Parameter freshFor: the age beyond which they are stale.
@@ -95,7 +95,7 @@ extension Replica {
         Observation({ [signals] in signals.watch(collection) }, read)
     }
 
-    /// Who watches the collection looks again.
+    /// Has those look again that watch the collection.
     func changed(_ collection: String) { signals.changed([collection]) }
 
     /// A value of a service's own, durable beside the records.
@@ -226,11 +226,11 @@ extension Replica {
     }
 }
 
-/// What an app decides about its replica.
+/// Choices that an app makes about its replica.
 public struct ReplicaSettings: Sendable {
-    /// What the replica holds. Nil: every record of every collection that the account may read.
+    /// Collections that the replica holds. Nil: every record of every collection that the account may read.
     public var collections: [String]?
-    /// How much is done at once.
+    /// Limits of what is done at once.
     public var limits: SyncLimits
     /// Fields by collection that the app orders or filters by: each gets an index. Changing them costs one pass over the
     /// collection at the next start.
@@ -329,7 +329,7 @@ final class ChangeSignals: Sendable {
 ///
 /// Each iteration watches by itself. Between two results there may have been others: a slow reader gets the latest.
 public struct Observation<Element: Sendable & Equatable>: AsyncSequence, Sendable {
-    /// What ends the sequence early.
+    /// The error that ends the sequence early.
     public typealias Failure = any Error
 
     private let watch: @Sendable () -> AsyncStream<Void>

@@ -135,7 +135,7 @@ actor SyncRunner {
     }
 }
 
-/// What goes over the network, each exchange in a task that this runner owns and cancels.
+/// Exchanges over the network, each in a task that this runner owns and cancels.
 extension SyncRunner {
     func carryOut(_ action: DeviceAction) {
         switch action {
@@ -236,9 +236,9 @@ extension SyncRunner {
     }
 }
 
-/// What becomes of the runner where the disk fails, or the device needs another name.
+/// Steps of the runner where the disk fails, or the device needs another name.
 extension SyncRunner {
-    /// What is in memory is ahead of what is stored, so it counts no more.
+    /// Drops what is in memory: it is ahead of what is stored, so it counts no more.
     func breakDown(_ error: any Error) -> ClientError {
         let found = ClientError.storage("\(error)")
         broken = found

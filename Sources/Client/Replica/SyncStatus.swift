@@ -1,9 +1,9 @@
 import SyncDevice
 import SyncMessages
 
-/// How it stands between this device and the server.
+/// The state between this device and the server.
 public struct SyncStatus: Sendable, Equatable {
-    /// What the sync does.
+    /// A phase of the sync.
     public enum Phase: Sendable, Equatable {
         /// Nothing is under way, and nothing has to be.
         case idle
@@ -17,7 +17,7 @@ public struct SyncStatus: Sendable, Equatable {
         case closed
     }
 
-    /// What the sync does now.
+    /// The present phase of the sync.
     public var phase: Phase = .idle
     /// Records that the pull under way has brought; the server does not say how many there will be. Nil while none is.
     public var received: Int?
@@ -43,7 +43,7 @@ public struct MovedRecord: Sendable, Equatable {
     /// The id that it has.
     public let movedTo: String
 
-    /// Of a replica; the latest.
+    /// Problems of a replica that are kept, the latest.
     static let mostKept = 1_000
 }
 
@@ -84,7 +84,7 @@ public struct SyncProblem: Sendable, Equatable, Identifiable {
     }
 }
 
-/// What was done, or is to be done, to one record.
+/// A change that was made, or is to be made, to one record.
 public enum Edit: Sendable, Equatable {
     /// Creates the record with these fields.
     case create(WireDictionary)
@@ -124,7 +124,7 @@ extension PushReply {
     }
 }
 
-/// How much a replica does at once. Each has a default that suits a phone.
+/// Limits of a replica's work at once. Each has a default that suits a phone.
 public struct SyncLimits: Sendable, Equatable {
     /// Records in one page of a pull.
     public var page = 2_000
@@ -140,7 +140,7 @@ public struct SyncLimits: Sendable, Equatable {
     public var deadline: Duration = .seconds(60)
     /// Bytes of one page.
     public var largestAnswer = 64 << 20
-    /// How long one question for changes is left open.
+    /// The time for which one question for changes is left open.
     public var livePoll: Duration = .seconds(25)
     /// The longest silence on a live stream, and until it begins; the gateway says something after
     /// `sync.live.heartbeat` (25 s).

@@ -42,13 +42,13 @@ public struct EmployeeDirectory: Sendable {
     public struct Page: Codable, Sendable, Equatable {
         /// In the order that was asked for.
         public let employees: [Employee]
-        /// How many there are in all.
+        /// The number of employees in all.
         public let totalRows: Int
         /// The page's number; the first is 0.
         public let pageIndex: Int
         /// Employees of a page.
         public let rowsPerPage: Int
-        /// How old they are, where another system has their truth; nil: the gateway has it.
+        /// Their age, where another system has their truth; nil: the gateway has it.
         public internal(set) var age: RecordAge?
 
         private enum CodingKeys: String, CodingKey {

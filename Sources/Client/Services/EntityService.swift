@@ -48,7 +48,7 @@ public struct EntityService<Item: Codable & Sendable>: Sendable {
     }
 }
 
-/// What of an entity is asked for.
+/// A query for a page of an entity's records.
 public struct RecordPageQuery: Sendable, Equatable {
     /// Such as `title eq 'Milk' and modified gt '2026-01-01T00:00:00Z'`.
     public var filter: String?
@@ -87,7 +87,7 @@ public struct RecordPage<Item: Codable & Sendable>: Codable, Sendable {
     public let items: [Item]
     /// The next page's ``RecordPageQuery/cursor``; nil: this is the last.
     public let next: String?
-    /// How old the records are, where another system has their truth; nil: the gateway has it.
+    /// The age of the records, where another system has their truth; nil: the gateway has it.
     public internal(set) var age: RecordAge?
 
     // The age is in the answer's header.
@@ -147,7 +147,7 @@ public struct NoteService: Sendable {
         try await notes.create(Draft(id: id, title: title, text: text))
     }
 
-    /// What is nil stays as it is.
+    /// Changes a note. A value that is nil stays as it is.
     public func update(_ id: String, title: String? = nil, text: String? = nil) async throws -> Note {
         try await notes.update(id, Draft(id: nil, title: title, text: text))
     }

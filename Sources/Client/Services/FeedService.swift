@@ -53,7 +53,7 @@ extension Session {
     public nonisolated var notes: NoteService { NoteService(self) }
 }
 
-/// How typed services call: business objects in and out. Generated services are built on these too.
+/// Calls of typed services: business objects in and out. Generated services are built on these too.
 extension Session {
     /// Sends `call` with `input` as its body and reads the answer as an `Output`.
     ///

@@ -1,7 +1,7 @@
 import Foundation
 import ReplicaStorage
 
-/// How old records are whose truth is in another system than the gateway.
+/// The age of records whose truth is in another system than the gateway.
 public struct RecordAge: Sendable, Equatable {
     /// When the other system had them.
     public let asOf: Date
@@ -11,7 +11,7 @@ public struct RecordAge: Sendable, Equatable {
 }
 
 extension TransportResponse {
-    /// How old the records of an answer are (`Age` and `Cache-Status`, RFC 9111 and RFC 9211); nil: the gateway has their
+    /// The age of an answer's records (`Age` and `Cache-Status`, RFC 9111 and RFC 9211); nil: the gateway has their
     /// truth. By this device's clock. A number that is too large is the largest (RFC 9111, section 1.2.2).
     public var age: RecordAge? {
         guard let text = header("age"), !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),

@@ -4,7 +4,7 @@ import WireFormats
 
 /// One call of the gateway: what it is for, not how it is carried.
 public struct ServerCall: Sendable, Equatable {
-    /// What the call sends.
+    /// The body of a call.
     public enum Body: Sendable, Equatable {
         /// Written in the session's wire format.
         case value(WireValue)
@@ -20,9 +20,9 @@ public struct ServerCall: Sendable, Equatable {
     public var query: [(name: String, value: String)]
     /// Header fields besides those that the session adds.
     public var headers: [Header]
-    /// What the call sends; nil: nothing.
+    /// The body of the call; nil: none.
     public var body: Body?
-    /// How long the call may take in all.
+    /// The longest time of the call in all.
     public var deadline: Duration
     /// Bytes of the answer's body at most.
     public var largestAnswer: Int
@@ -113,7 +113,7 @@ extension TransportResponse {
 
     var isSuccess: Bool { (200..<300).contains(status) || status == 304 }
 
-    /// What the gateway says about a call that it did not carry out; of another server's answer, its status.
+    /// The gateway's words about a call that it did not carry out; of another server's answer, its status.
     var refusal: Refusal {
         let error = try? value()["error"]
         return Refusal(

@@ -217,7 +217,7 @@ extension Session {
     }
 }
 
-/// Who is signed in.
+/// The account that is signed in.
 public struct Account: Sendable, Equatable {
     /// The account's id, which never changes.
     public let id: String

@@ -2,14 +2,14 @@ import Foundation
 import ValueTree
 import WireFormats
 
-/// What keeps an account signed in between two starts. The password is never part of it.
+/// Data that keep an account signed in between two starts. The password is never part of it.
 public struct StoredCredentials: Sendable, Equatable {
     /// Whose credentials they are.
     public let account: Account
     /// Nil once the sign-in has ended: whose device it is stays known, so that what is on it stays readable.
     public let tokens: Tokens?
 
-    /// What requests are authenticated with.
+    /// Tokens that requests are authenticated with.
     public struct Tokens: Sendable, Equatable {
         /// The access token.
         public let access: String

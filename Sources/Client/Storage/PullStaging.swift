@@ -2,10 +2,10 @@ import GRDB
 import SyncDevice
 import SyncMessages
 
-/// What a pull that is not complete has brought: rows in a table of their own, `incoming`, which no reader asks. It counts
+/// Rows that a pull which is not complete has brought: in a table of their own, `incoming`, which no reader asks. It counts
 /// for the device that staged it alone: one that is made anew begins its pull again, and drops the table.
 struct PullStaging {
-    /// What `waiting` is of a record that is to go.
+    /// The value of `waiting` for a record that is to go.
     static let goes = -1
 
     private let database: Database
@@ -73,7 +73,7 @@ extension ReplicaDatabase {
         }
     }
 
-    /// What the pull under way brought of the record; nil inside: its removal.
+    /// The record as the pull under way brought it; nil inside: its removal.
     public func staged(_ key: RecordKey) -> RecordCopy?? {
         reading(nil) { database in
             guard let row = try Self.stagedRow(key, database) else { return nil }
@@ -89,7 +89,7 @@ extension ReplicaDatabase {
         }
     }
 
-    /// What the pull under way brought of the collection.
+    /// The records of the collection that the pull under way brought.
     public func staged(of collection: String) -> [RecordKey: RecordCopy?] {
         reading([:]) { database in
             let rows = try Row.fetchCursor(

@@ -126,7 +126,7 @@ extension ReplicaDatabase: PersistedRows {
         }
     }
 
-    /// What the server has of a record, as far as is stored; its rev is null where that is nothing.
+    /// The server's state of a record, as far as is stored; its rev is null where that is nothing.
     private static func row(_ key: RecordKey, _ database: Database) throws -> Row? {
         let beneath = try database.cachedStatement(
             sql: "SELECT rev, fields, sealed FROM beneath WHERE collection = ? AND id = ?")
@@ -137,10 +137,10 @@ extension ReplicaDatabase: PersistedRows {
     }
 }
 
-/// What one step of the device makes durable.
+/// Data that one step of the device makes durable.
 public struct PersistedStep: Sendable {
     let entries: [JournalEntry]
-    /// Of the state after the step.
+    /// The state after the step.
     let state: DeviceState
     /// Records that may look different after it, beyond those that a pull names.
     let touched: Set<RecordKey>
@@ -235,7 +235,7 @@ struct ShownRecord {
 }
 
 extension ReplicaDatabase {
-    /// What an app sees of a collection, in the order of the ids' bytes.
+    /// The records of a collection that an app sees, in the order of the ids' bytes.
     public func shown(of collection: String) -> [RecordCopy] {
         reading([]) { database in
             let rows = try Row.fetchCursor(
@@ -253,7 +253,7 @@ extension ReplicaDatabase {
 }
 
 extension ReplicaDatabase {
-    /// What the device is after all that was persisted.
+    /// The device's state after all that was persisted.
     ///
     /// - Parameter newClientID: for a replica that has none yet.
     public func state(newClientID: () -> String) throws -> DeviceState {
@@ -302,11 +302,11 @@ extension ReplicaDatabase {
     }
 }
 
-/// What a commit waits for.
+/// The durability of a commit.
 public enum Durability: String, Sendable {
-    /// What was persisted survives the loss of power (`synchronous = FULL`).
+    /// Persisted data survive the loss of power (`synchronous = FULL`).
     case power = "FULL"
-    /// What was persisted survives the end of the process, as where a simulation ends nothing else.
+    /// Persisted data survive the end of the process, as where a simulation ends nothing else.
     case process = "OFF"
 
     func install(_ database: Database) throws {

@@ -88,7 +88,7 @@ public struct RowCoding: Sendable {
     }
 }
 
-/// What is wrong with the files; the text is for a log.
+/// A fault of the files; the text is for a log.
 public struct StorageFailure: Error, CustomStringConvertible {
     public let description: String
 
@@ -148,7 +148,7 @@ package struct EncodedFields: WrittenFields {
     func cbor() throws -> [UInt8] { try CBORFormat().write(tape, valueAt: position) }
 }
 
-/// What seals fields, as the app gave it: bytes to bytes, bound to a context.
+/// The app's way to seal fields: bytes to bytes, bound to a context.
 public struct RowCipher: Sendable {
     package typealias Step = @Sendable (_ bytes: [UInt8], _ context: [UInt8]) throws -> [UInt8]
 

@@ -15,7 +15,7 @@ struct RowWriting {
         statements = try RowStatements(database, of: "records", coding)
     }
 
-    /// What a pull brought. Records that the outbox has to do with are to be shown anew afterwards, all of them.
+    /// Applies what a pull brought. Records that the outbox has to do with are to be shown anew afterwards, all of them.
     func apply(_ staged: StagedRows, checksums rows: ReplicaRows, indexes: DeclaredIndexes) throws {
         try uncover()
         if staged.isStaged {
@@ -83,7 +83,7 @@ struct RowWriting {
     }
 }
 
-/// What is done to every row of `records`, or of `incoming`, prepared once for a transaction.
+/// Statements for every row of `records`, or of `incoming`, prepared once for a transaction.
 ///
 /// Values are bound where they lie: as arguments of GRDB's each would be wrapped and copied, which took longer than
 /// SQLite takes for the row.
@@ -122,7 +122,7 @@ struct RowStatements {
         try statement.run(key) { sqlite3_step(statement) }
     }
 
-    /// What the server has of them; `gone` is what to do with those that it does not have.
+    /// Writes what the server has of them; `gone` is what to do with those that it does not have.
     func write(_ changes: RecordChanges, gone: (RecordKey) throws -> Void) throws {
         // In the order of the keys the tree grows at its end, which is twice as fast.
         let changes = changes.sorted

@@ -3,11 +3,11 @@ struct ServerEvents {
     struct Event: Equatable {
         var name: String
         var data: String
-        /// Of this one or of the last one before it that had one.
+        /// The id of this event or of the last one before it that had one.
         var id: String?
     }
 
-    /// What an event may hold at most; a longer one ends the stream.
+    /// Bytes that an event may hold at most; a longer one ends the stream.
     static let largestEvent = 1 << 20
 
     private var line: [UInt8] = []

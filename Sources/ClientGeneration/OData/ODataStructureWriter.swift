@@ -131,7 +131,7 @@ struct ODataMember {
         }
     }
 
-    /// Those that the client has types for, and the names of the others.
+    /// The members that the client has types for, and the names of the others.
     static func all(of type: StructuredType, _ types: ODataTypes) -> (members: [ODataMember], leftOut: [String]) {
         let names = SwiftName.members(
             type.properties.map(\.name) + type.navigation.map(\.name), taken: ["odata", "odataPath", "odataKey"])

@@ -1,9 +1,9 @@
 import ODataModel
 
-/// What the names of a model are in Swift.
+/// The Swift names of a model's types.
 struct ODataTypes {
     let model: EntityDataModel
-    /// What a nested type would hide, or what Swift keeps for itself.
+    /// Names that a nested type would hide, or that Swift keeps for itself.
     private static let taken: Set<String> = [
         "Any", "Bool", "Data", "Date", "Decimal", "Double", "Duration", "Fields", "Float", "Foundation", "Int16",
         "Int32", "Int64", "Int8", "Never", "Protocol", "Self", "String", "Swift", "Type", "UInt8", "UUID", "Void",

@@ -35,7 +35,7 @@ public struct ServiceReader {
             operations: operations.sorted { $0.name < $1.name }, leftOut: leftOut.sorted())
     }
 
-    /// Of an operation with several paths the shortest: the others are for clients that know them.
+    /// The shortest path of an operation with several: the others are for clients that know them.
     private func chosen() -> [DescribedOperation] {
         let own = DescribedOperation.all(in: document).filter { $0.service == service }
         let byName = Dictionary(grouping: own, by: \.name)
@@ -110,7 +110,7 @@ struct DescribedOperation {
         return String(parts[3])
     }
 
-    /// What the operation is called in a program: `share`, `listNotes`, `readNote`.
+    /// The operation's name in a program: `share`, `listNotes`, `readNote`.
     var methodName: String {
         let parts = name.split(separator: ".").map(String.init)
         guard entity != nil, parts.count == 3 else { return NameWords(parts.last ?? name).lowerCamel }
@@ -143,7 +143,7 @@ struct DescribedOperation {
         value["requestBody"]?["content"]?["application/json"]?["schema"]
     }
 
-    /// Of the first successful status; nil where that is no value.
+    /// The answer of the first successful status; nil where that is no value.
     var answer: Answer? {
         let successes = (value["responses"]?.dictionaryValue?.entries ?? []).filter { $0.key.hasPrefix("2") }
         guard let first = successes.min(by: { $0.key < $1.key })?.value else { return nil }

@@ -117,11 +117,11 @@ struct TypeReader {
     }
 }
 
-/// What a schema is to an entity whose name its title begins with.
+/// The role of a schema for an entity whose name its title begins with.
 private enum EntityRole {
     /// A record, whole or with the fields that were selected.
     case record
-    /// What a record is made or changed with.
+    /// The value that a record is made or changed with.
     case input
 
     init?(_ title: String, of entity: String) {

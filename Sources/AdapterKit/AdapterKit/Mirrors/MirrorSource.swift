@@ -210,7 +210,7 @@ public struct MirrorRefusal: Error, Sendable, Equatable {
         case unexpected
     }
 
-    /// What is wrong with it.
+    /// The kind of the problem.
     public let kind: Kind
     /// For operators; it names no secret and quotes no value.
     public let detail: String

@@ -1,4 +1,4 @@
-/// How old the rows of an answer are whose truth is in another system.
+/// The age of an answer's rows whose truth is in another system.
 public struct RecordAge: Sendable, Equatable {
     /// When the other system had them.
     public let asOf: WireDate
@@ -17,7 +17,7 @@ public struct RecordAge: Sendable, Equatable {
 
 /// Tells a mount how old the mirrored records are that it answers with (``HTTPMount/tellsAge``).
 public protocol RecordAges: Sendable {
-    /// Of the oldest of those entities that are mirrors; nil: none of them is. Rows that are not fresh are refreshed first,
+    /// The age of the oldest of those entities that are mirrors; nil: none of them is. Rows that are not fresh are refreshed first,
     /// as for any read over HTTP, for at most ``MirrorSettings/waitFor``.
     ///
     /// Throws `adapter.unavailable`, naming the upstream, where rows are too old to be served or were never fetched.

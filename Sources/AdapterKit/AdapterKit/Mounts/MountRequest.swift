@@ -20,7 +20,7 @@ public struct MountRequest: Sendable {
     public let deadline: ContinuousClock.Instant
     /// The adapter's records as far as the caller may see and change them.
     public let records: any RecordStore
-    /// How old the adapter's mirrored records are.
+    /// The ages of the adapter's mirrored records.
     public let ages: any RecordAges
     /// The adapter's log, with the request's id.
     public let log: Log
@@ -46,7 +46,7 @@ public struct MountRequest: Sendable {
     }
 }
 
-/// What is known of a request that failed, perhaps before its caller or its body was.
+/// A request that failed, as far as it is known, perhaps before its caller or its body was.
 public struct MountFailure: Sendable {
     /// The mount that the request belongs to.
     public let mount: OperationName

@@ -1,4 +1,4 @@
-/// How bytes that a caller stored are labelled when they are served.
+/// Bytes that a caller stored, and their labels when they are served.
 ///
 /// They come from the gateway's own origin, so a browser that showed them as a page would run their scripts with its
 /// reader's session. ``headers`` let no browser do so: everything is sandboxed and no type is guessed, and what is not of
@@ -22,7 +22,7 @@ public struct StoredContent: Sendable, Equatable {
         isShown = type.map { Self.harmless.contains($0.essence) } ?? false
     }
 
-    /// What an answer with the bytes says about them.
+    /// The header fields of an answer with the bytes.
     public var headers: MountHeaders {
         var headers = protection
         headers["Content-Type"] = mediaType

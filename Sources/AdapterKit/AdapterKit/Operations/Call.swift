@@ -39,7 +39,7 @@ public struct Call: Sendable {
     }
 }
 
-/// What an operation answers: a value, never an HTTP response. The gateway writes it in the caller's format.
+/// The answer of an operation: a value, never an HTTP response. The gateway writes it in the caller's format.
 public struct OperationResult: Sendable, Equatable {
     /// The content of the response.
     public enum Content: Sendable, Equatable {
@@ -53,9 +53,9 @@ public struct OperationResult: Sendable, Equatable {
 
     /// The content of the response.
     public let content: Content
-    /// What conditional requests are compared with; nil: they are not supported.
+    /// Validators that conditional requests are compared with; nil: they are not supported.
     public let validators: Validators?
-    /// How old the content was when it came, where another system answered with what it keeps itself
+    /// The age of the content when it came, where another system answered with what it keeps itself
     /// (``UpstreamResponse/age``); for operations with ``Operation/callThrough``. Never negative.
     public let age: Duration
 
@@ -77,7 +77,7 @@ public struct OperationResult: Sendable, Equatable {
     public static let nothing = OperationResult(.nothing)
 }
 
-/// What tells two states of a resource apart (RFC 9110, section 8.8).
+/// Attributes that tell two states of a resource apart (RFC 9110, section 8.8).
 public struct Validators: Sendable, Equatable {
     /// Names the state; the gateway derives a strong entity tag for each format from it.
     public let version: String?

@@ -10,7 +10,7 @@ public protocol ServiceOperations: Sendable {
 
 /// One call of a function or an action, checked against the model.
 public struct ServiceCall: Sendable {
-    /// What it is bound to.
+    /// The target of a binding.
     public enum Binding: Sendable {
         /// Nothing: it is called by its name alone.
         case none
@@ -26,11 +26,11 @@ public struct ServiceCall: Sendable {
     public let parameters: [String]
     /// By parameter, as records hold such values.
     public let arguments: [String: WireValue]
-    /// What the operation is bound to.
+    /// The binding of the operation.
     public let binding: Binding
     /// The records of the service.
     public let service: any ServiceRecords
-    /// Who calls.
+    /// The caller.
     public let caller: Principal
 
     /// Creates a service call with these values.
@@ -65,7 +65,7 @@ public protocol ServiceRecords: Sendable {
     func reseed() async throws
 }
 
-/// What an operation answers.
+/// The answer of an operation.
 public enum ServiceResult: Sendable {
     /// No value.
     case nothing

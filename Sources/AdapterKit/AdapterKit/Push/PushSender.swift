@@ -30,7 +30,7 @@ public struct PushPlatform: ValidatedName {
 public struct PushDevice: Sendable, Hashable {
     /// The push service that reaches the device.
     public let platform: PushPlatform
-    /// What the service knows the device by. Anything that has it can notify the device.
+    /// The token by which the service knows the device. Anything that has it can notify the device.
     public let token: Secret
 
     /// Creates a push device with these values.

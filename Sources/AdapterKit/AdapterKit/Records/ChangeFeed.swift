@@ -17,7 +17,7 @@ public struct ChangeCursor: Sendable, Hashable {
 
 /// A record that was changed since a mark, as far as the caller may see it: a record that it never could see is left out.
 public struct ChangedRecord: Sendable, Equatable {
-    /// What became of a record.
+    /// The new state of a record.
     public enum State: Sendable, Equatable {
         /// It is there, and the asker sees it.
         case visible
@@ -31,7 +31,7 @@ public struct ChangedRecord: Sendable, Equatable {
     public let entity: EntityName
     /// The id of the record.
     public let id: RecordID
-    /// What became of the record.
+    /// The new state of the record.
     public let state: State
     /// The ``Entity/historyFields`` in each state since the mark in which the asker saw it, the latest first.
     public let previousFields: [WireDictionary]

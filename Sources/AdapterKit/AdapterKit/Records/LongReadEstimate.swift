@@ -6,7 +6,7 @@
 public struct LongReadEstimate: Sendable {
     /// Entries at most. One more empties the whole list.
     public static let maximum = 1_024
-    /// How often an entry is used before the read is tried as a short one again.
+    /// Uses of an entry before the read is tried as a short one again.
     public static let uses = 64
 
     private var left: [Int: Int] = [:]

@@ -48,7 +48,7 @@ extension RecordID {
 
 /// One change of one record; several go together in one transaction.
 public struct RecordChange: Sendable, Equatable {
-    /// What is done to the record.
+    /// An action on a record.
     public enum Action: Sendable, Equatable {
         /// Refused with `record.exists` where the id is taken. Nil: the server chooses.
         case create(RecordID?, WireDictionary)
@@ -62,12 +62,12 @@ public struct RecordChange: Sendable, Equatable {
 
     /// The entity of the record.
     public let entity: EntityName
-    /// What is done to the record.
+    /// The action on the record.
     public let action: Action
-    /// What must be so for the change to be made.
+    /// The condition under which the change is made.
     public let condition: Condition
 
-    /// What must hold of the record for the change to be made.
+    /// A condition that the record must meet for the change to be made.
     public enum Condition: Sendable, Equatable {
         /// Nothing.
         case none
@@ -87,7 +87,7 @@ public struct RecordChange: Sendable, Equatable {
     }
 }
 
-/// What a transaction did, once it is durable.
+/// The result of a transaction, once it is durable.
 public struct WriteReceipt: Sendable, Equatable {
     /// The operation id of the transaction's last change: the log position that contains it.
     public let position: Revision

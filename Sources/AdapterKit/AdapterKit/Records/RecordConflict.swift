@@ -1,7 +1,7 @@
 /// A device's change of a record that another device or caller had changed meanwhile, for an adapter to settle
 /// (``ConflictPolicy/adapterDecides``).
 public struct RecordConflict: Sendable, Equatable {
-    /// What the device wants.
+    /// A change that a device wants.
     public enum Change: Sendable, Equatable {
         /// A record of these fields under an id that is taken.
         case create(WireDictionary)

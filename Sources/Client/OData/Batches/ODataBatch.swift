@@ -10,7 +10,7 @@ import ValueTree
 ///     let answers = try await batch.send()
 ///     let visit = try answers.value(of: made!)
 public struct ODataBatch: Sendable {
-    /// What a request will have been answered with.
+    /// The answer that a request will have had.
     public struct Pending<Value: Sendable>: Sendable {
         let number: Int
         let read: @Sendable (TransportResponse) throws -> Value
@@ -112,7 +112,7 @@ public struct ODataChangeSet {
     }
 }
 
-/// What became of a batch's requests.
+/// The responses to a batch's requests.
 public struct ODataBatchResponses: Sendable {
     private let responses: [Int: TransportResponse]
 

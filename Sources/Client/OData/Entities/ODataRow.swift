@@ -34,7 +34,7 @@ public struct ODataRow: Sendable {
         try list(name)?.map { try Target(ODataRow($0, version)) }
     }
 
-    /// What the service says about the entity itself.
+    /// The service's statements about the entity itself.
     public var control: ODataControl {
         var control = ODataControl()
         if version == .v2 {

@@ -18,7 +18,7 @@ public protocol ODataStructure: Sendable, Equatable {
 public protocol ODataEntity: ODataStructure {
     /// The key's properties, in the model's order.
     static var odataKeys: [String] { get }
-    /// What the server sent of the entity beside its properties.
+    /// The server's data of the entity beside its properties.
     var odata: ODataControl { get set }
 }
 
@@ -28,9 +28,9 @@ public protocol ODataFields: Sendable {
     init(_ path: ODataPath)
 }
 
-/// What a server sends of an entity beside its properties.
+/// Data that a server sends of an entity beside its properties.
 public struct ODataControl: Sendable, Equatable {
-    /// Of the state that was read: an update or a deletion with it fails where the entity has changed since.
+    /// The ETag of the state that was read: an update or a deletion with it fails where the entity has changed since.
     public var etag: String?
     /// The entity's own type, where it may be another one than the set's.
     public var type: String?

@@ -21,7 +21,7 @@ public struct ODataField<Value: ODataPrimitive>: ODataOperand, ODataSelectable, 
     public var descending: ODataOrder { ODataOrder(expression: expression, isDescending: true) }
 }
 
-/// What is computed: `$0.name.lowercased`, `$0.gpa + 1`.
+/// A computed value: `$0.name.lowercased`, `$0.gpa + 1`.
 public struct ODataTerm<Value: ODataPrimitive>: ODataOperand, ODataOrdering {
     public let expression: ODataExpression
 
@@ -36,7 +36,7 @@ public struct ODataTerm<Value: ODataPrimitive>: ODataOperand, ODataOrdering {
     public var descending: ODataOrder { ODataOrder(expression: expression, isDescending: true) }
 }
 
-/// What a filter decides by.
+/// The condition of a filter.
 public struct ODataCondition: Sendable, Equatable {
     /// As it is sent to the service.
     public let expression: ODataExpression
@@ -63,7 +63,7 @@ public struct ODataCondition: Sendable, Equatable {
     }
 }
 
-/// What an order goes by; a property alone is ascending.
+/// A criterion of an order; a property alone is ascending.
 public protocol ODataOrdering {
     /// The order as it is sent to the service.
     var order: ODataOrder { get }
@@ -77,7 +77,7 @@ public struct ODataOrder: ODataOrdering, Sendable, Equatable {
     public var order: ODataOrder { self }
 }
 
-/// What can be named in a selection.
+/// A part of an entity that can be named in a selection.
 public protocol ODataSelectable {
     /// The path that is selected.
     var selection: ODataPath { get }

@@ -1,4 +1,4 @@
-/// What of a collection is asked for: a value that can be kept, compared and asked anywhere.
+/// A query of a collection: a value that can be kept, compared and asked anywhere.
 public struct ODataQuery<Entity: ODataStructure>: ODataQuerying, Equatable {
     public var options = ODataOptions()
 
@@ -24,9 +24,9 @@ public struct ODataOptions: Sendable, Equatable {
     }
 }
 
-/// What queries are written with. Each call makes another query and leaves the one that it is called on.
+/// The words of queries. Each call makes another query and leaves the one that it is called on.
 public protocol ODataQuerying<Entity>: Sendable {
-    /// What is queried.
+    /// The entity that is queried.
     associatedtype Entity: ODataStructure
     /// The query options.
     var options: ODataOptions { get set }
@@ -69,7 +69,7 @@ extension ODataQuerying {
     /// Without the first so many.
     public func skip(_ count: Int) -> Self { with { $0.skip = max(0, count) } }
 
-    /// What the server finds by these words; the text is a phrase, whatever is in it.
+    /// Leaves what the server finds by these words; the text is a phrase, whatever is in it.
     public func search(_ words: String) -> Self { with { $0.search = words } }
 
     private func with(_ change: (inout ODataOptions) -> Void) -> Self {
@@ -103,7 +103,7 @@ public struct ODataLinks<Target: ODataStructure>: ODataSelectable, ODataExpandab
     public init(_ path: ODataPath, _ name: String) { self.path = path.appending(name) }
 
     public var selection: ODataPath { path }
-    /// How many members the collection has.
+    /// The number of members that the collection has.
     public var count: ODataTerm<Int64> { ODataTerm(.count(path)) }
     /// Whether the collection has no member.
     public var isEmpty: ODataCondition { count == 0 }
@@ -130,7 +130,7 @@ public struct ODataFieldList<Value: ODataPrimitive>: ODataSelectable, Sendable {
     public init(_ path: ODataPath, _ name: String) { self.path = path.appending(name) }
 
     public var selection: ODataPath { path }
-    /// How many members the collection has.
+    /// The number of members that the collection has.
     public var count: ODataTerm<Int64> { ODataTerm(.count(path)) }
 
     /// Whether the collection has that member.
@@ -142,7 +142,7 @@ public struct ODataFieldList<Value: ODataPrimitive>: ODataSelectable, Sendable {
     }
 }
 
-/// What can be expanded.
+/// A property that can be expanded.
 public protocol ODataExpandable<Target> {
     /// The related entity's type.
     associatedtype Target: ODataStructure
@@ -150,7 +150,7 @@ public protocol ODataExpandable<Target> {
     var selection: ODataPath { get }
 }
 
-/// What a filter or an order says, before it is written in the words of a version.
+/// The meaning of a filter or an order, before it is written in the words of a version.
 public indirect enum ODataExpression: Sendable, Equatable {
     /// A property's value.
     case path(ODataPath)
@@ -164,7 +164,7 @@ public indirect enum ODataExpression: Sendable, Equatable {
     case call(Function, [ODataExpression])
     /// Whether the body holds for one, or for all, of a collection's items, which the variable stands for.
     case lambda(Quantifier, of: ODataPath, variable: ODataVariable, body: ODataExpression)
-    /// How many items a collection has.
+    /// The number of items that a collection has.
     case count(ODataPath)
 
     /// A binary operator, as the grammar of `\$filter` writes it.

@@ -14,7 +14,7 @@ extension Session: ODataCarrier {}
 /// One OData service at one server. What generated services stand on.
 public struct ODataConnection: Sendable {
     let carrier: any ODataCarrier
-    /// Of the service, from the server's address on.
+    /// The path of the service, from the server's address on.
     let root: [String]
     /// The protocol's version, which every request is written in.
     public let version: ODataVersion
@@ -105,10 +105,10 @@ struct ODataCall: Sendable {
 }
 
 extension ODataVersion {
-    /// Of bodies.
+    /// The media type of bodies.
     var mediaType: String { self == .v2 ? "application/json" : "application/json;IEEE754Compatible=true" }
 
-    /// What every request says of itself.
+    /// The header fields of every request.
     var headers: [(String, String)] {
         switch self {
         case .v4:
@@ -156,7 +156,7 @@ extension TransportResponse {
     }
 }
 
-/// What answers hold, of whichever version.
+/// The content of answers, of whichever version.
 struct ODataResponse {
     private let json: WireValue
     private let version: ODataVersion

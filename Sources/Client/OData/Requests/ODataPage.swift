@@ -5,7 +5,7 @@ import ValueTree
 public struct ODataPage<Entity: ODataEntity>: Sendable, Equatable {
     /// The page's entities, in the query's order.
     public let entities: [Entity]
-    /// How many there are in all, where that was asked for.
+    /// The number of entities in all, where that was asked for.
     public let count: Int64?
     /// Where the next page is; nil: this is the last.
     public let nextLink: String?
@@ -21,7 +21,7 @@ public struct ODataPage<Entity: ODataEntity>: Sendable, Equatable {
 
 /// The entities of all pages, in their order.
 public struct ODataEntities<Entity: ODataEntity>: AsyncSequence, Sendable {
-    /// What the sequence gives.
+    /// An entity of the sequence.
     public typealias Element = Entity
     let set: ODataSet<Entity>
 

@@ -84,7 +84,7 @@ extension ODataSet {
         try await top(1).page().entities.first
     }
 
-    /// How many there are.
+    /// The number of entities.
     public func count() async throws -> Int {
         var only = ODataSet(connection, path + ["$count"])
         (only.options.filter, only.options.search) = (options.filter, options.search)
@@ -125,11 +125,11 @@ extension ODataSet {
     }
 }
 
-/// What happened to a query's entities since its delta link was given.
+/// Changes of a query's entities since its delta link was given.
 public struct ODataChanges<Entity: ODataEntity>: Sendable, Equatable {
     /// New ones, and those that changed: with the properties that the server sends.
     public var changed: [Entity] = []
-    /// Those that are gone, perhaps also such as never were in the result.
+    /// Entities that are gone, perhaps also such as never were in the result.
     public var removed: [ODataRemoval] = []
     /// For the next time; nil where the server gave none.
     public var deltaLink: String?

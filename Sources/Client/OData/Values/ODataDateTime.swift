@@ -57,7 +57,7 @@ public struct ODataDateTime: Sendable, Hashable, ODataCalendarValue {
 public struct ODataLocalDateTime: Sendable, Hashable, Comparable, ODataCalendarValue {
     /// As a clock in UTC would count them, from 2001-01-01.
     public let seconds: Int
-    /// Of the second; texts have 12 digits after the point at most.
+    /// Attoseconds of the second; texts have 12 digits after the point at most.
     let attoseconds: Int
     /// 0 to 999,999,999; what is finer is left out here, but not in ``text``.
     public var nanoseconds: Int { attoseconds / CivilText.nanosecond }
@@ -155,7 +155,7 @@ public struct ODataDate: Sendable, Hashable, Comparable, ODataCalendarValue {
 public struct ODataTimeOfDay: Sendable, Hashable, Comparable, ODataPrimitive {
     /// Since midnight, 0 to 86,399.
     public let seconds: Int
-    /// Of the second; texts have 12 digits after the point at most.
+    /// Attoseconds of the second; texts have 12 digits after the point at most.
     let attoseconds: Int
     /// 0 to 999,999,999; what is finer is left out here, but not in ``text``.
     public var nanoseconds: Int { attoseconds / CivilText.nanosecond }
@@ -257,7 +257,7 @@ enum CivilText {
     /// Attoseconds in a nanosecond.
     static let nanosecond = 1_000_000_000
 
-    /// Of attoseconds, with the point; nothing for none.
+    /// The digits of attoseconds, with the point; nothing for none.
     static func fraction(_ attoseconds: Int) -> String {
         guard attoseconds > 0 else { return "" }
         var text = padded(attoseconds, 18)

@@ -82,7 +82,7 @@ public enum ODataLiteral: Sendable, Equatable {
     case null
     /// A constant of this primitive type.
     case bool(Bool)
-    /// Of 32 bits or fewer.
+    /// An integer of 32 bits or fewer.
     case int(Int64)
     /// A constant of this primitive type.
     case int64(Int64)
@@ -112,7 +112,7 @@ public enum ODataLiteral: Sendable, Equatable {
     case enumeration(type: String, text: String)
 }
 
-/// How literals are written. Whatever a value holds stays within its literal: text stands in quotes, with its own quotes
+/// The writing of literals. Whatever a value holds stays within its literal: text stands in quotes, with its own quotes
 /// doubled, and of every other value nothing but digits, letters and fixed signs is written.
 extension ODataLiteral {
     func text(_ version: ODataVersion) -> String {
