@@ -4,11 +4,11 @@ import Glibc
 ///
 /// Only what the search paths need is read: the headers, the names and the dynamic section. Whatever a hostile file claims costs at most ``maximumNameBytes``, the two tables of headers (4 MiB each) and ``maximumDynamicBytes``.
 struct ELFLibrary {
-    /// Of the section that holds the sections' names.
+    /// Bytes of the section that holds the sections' names, at most.
     static let maximumNameBytes: UInt64 = 1 << 20
-    /// Of the section that tells the loader what the file needs. One of a large program has some hundred entries.
+    /// Bytes of the section that tells the loader what the file needs, at most. One of a large program has some hundred entries.
     static let maximumDynamicBytes: UInt64 = 1 << 16
-    /// Of all search paths together.
+    /// Bytes of all search paths together, at most.
     static let maximumSearchPathBytes = 4096
 
     private let file: FileBytes

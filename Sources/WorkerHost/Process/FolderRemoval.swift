@@ -3,7 +3,7 @@ import Glibc
 
 /// Removes folders that workers have written, whatever is in them.
 public enum FolderRemover {
-    /// How long it goes on before others get the thread.
+    /// The time for which it goes on before others get the thread.
     private static let turn = Duration.milliseconds(50)
 
     /// Returns when the folder is removed, when it cannot be, which is a warning in the log, or after `patience`: then it goes
@@ -35,20 +35,20 @@ public enum FolderRemover {
 /// No symbolic link is followed. What is in a folder of the folder is removed there; folders in that one are moved up beside it
 /// first. So however deep it is, there are five descriptors at most and no recursion. To be used by one task.
 final class FolderRemoval {
-    /// What cannot be removed.
+    /// A file or folder that cannot be removed.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
     private typealias Name = [CChar]
 
-    /// Of the folder that has the folder; -1: there is none.
+    /// The descriptor of the folder that has the folder; -1: there is none.
     private let parent: Int32
     private let name: Name
     private var folder: Int32 = -1
-    /// What is read of the folder; nil: it was read to its end.
+    /// The listing of the folder; nil: it was read to its end.
     private var outer: OpaquePointer?
-    /// What is read of a folder in it, and its name.
+    /// The listing of a folder in it, and its name.
     private var inner: (listing: OpaquePointer, name: Name)?
     /// Folders that were moved up have this name and a number.
     private let prefix = ".portico-removed-\(UInt64.random(in: 0...(.max)))-"
@@ -71,7 +71,7 @@ final class FolderRemoval {
         for descriptor in [folder, parent] where descriptor >= 0 { close(descriptor) }
     }
 
-    /// Those that it has open.
+    /// The descriptors that it has open.
     var descriptors: [Int32] {
         [folder, parent].filter { $0 >= 0 } + [inner?.listing, outer].compactMap { $0.map(dirfd) }
     }

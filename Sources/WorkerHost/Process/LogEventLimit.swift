@@ -18,7 +18,7 @@ public struct LogEventLimit: Sendable {
     /// Nothing was logged yet.
     public init() {}
 
-    /// What is to be logged now, in this order.
+    /// The messages to be logged now, in this order.
     public mutating func take(_ message: LogMessage, at now: ContinuousClock.Instant) -> [LogMessage] {
         var all: [LogMessage] = []
         if second.map({ now - $0 >= .seconds(1) }) ?? true {

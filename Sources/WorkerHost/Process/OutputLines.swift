@@ -15,7 +15,7 @@ struct OutputLines: Sendable {
         var bytesPerSecond = 64 << 20
     }
 
-    /// What is to be logged.
+    /// A line to be logged.
     enum Event: Sendable, Equatable {
         case line(String)
         /// So many lines were left out in the last second.

@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// How a process has ended.
+/// The end of a process.
 public enum ProcessExit: Sendable, Equatable, CustomStringConvertible {
     case status(Int32)
     case signal(Int32)
 
-    /// What wait(2) reports.
+    /// Reads the status that wait(2) reports.
     init(waitStatus: Int32) {
         let signal = waitStatus & 0x7F
         self = signal == 0 ? .status((waitStatus >> 8) & 0xFF) : .signal(signal)
@@ -34,7 +34,7 @@ public final class WorkerProcess: Sendable {
         var waiters: [CheckedContinuation<ProcessExit, Never>] = []
         var lastLines: [String] = []
         var excess: String?
-        /// Of its whole life, once it has ended; until then the most that was read.
+        /// The processor time of its whole life, once it has ended; until then the most that was read.
         var processorTime = Duration.zero
     }
 
@@ -49,7 +49,7 @@ public final class WorkerProcess: Sendable {
         self.socket = socket
     }
 
-    /// How it has ended; nil: it runs.
+    /// The end of the process; nil: it runs.
     public var exit: ProcessExit? { state.withLock { $0.exit } }
 
     /// The last lines that it wrote, at most 20; complete once it has ended.
@@ -70,7 +70,7 @@ public final class WorkerProcess: Sendable {
     /// Whether the process is on its way to its end; nil where it has ended, or that cannot be read.
     var isExiting: Bool? { status?.isExiting }
 
-    /// What it takes of the machine. It never goes back, also where it cannot be read.
+    /// The process's use of the machine. It never goes back, also where it cannot be read.
     var usage: ResourceUsage {
         let status = status
         return state.withLock { state in
@@ -80,7 +80,7 @@ public final class WorkerProcess: Sendable {
         }
     }
 
-    /// How many threads it has; nil where it has ended, or that cannot be read.
+    /// The number of its threads; nil where it has ended, or that cannot be read.
     var threads: UInt64? { status?.threads }
 
     private var status: ProcessStatus? {
@@ -149,11 +149,11 @@ public final class WorkerProcess: Sendable {
     }
 }
 
-/// What a worker takes of the machine.
+/// A worker's use of the machine.
 public struct ResourceUsage: Sendable, Equatable {
     /// Resident memory; nil: there is no process.
     public var residentBytes: UInt64?
-    /// Of user and system, of processes that have ended too.
+    /// The time of user and system, of processes that have ended too.
     public var processorTime = Duration.zero
 }
 
@@ -164,7 +164,7 @@ extension rusage {
     }
 }
 
-/// What a line of `/proc/PID/stat` says of a process. Source: proc_pid_stat(5), include/linux/sched.h.
+/// The status of a process in a line of `/proc/PID/stat`. Source: proc_pid_stat(5), include/linux/sched.h.
 struct ProcessStatus: Equatable {
     private static let ticksPerSecond = Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
     private static let pageBytes = UInt64(max(1, sysconf(Int32(_SC_PAGESIZE))))
@@ -172,7 +172,7 @@ struct ProcessStatus: Equatable {
     /// All its threads are on their way to their end where its first one is, and its descriptors are closed (`PF_EXITING`).
     let isExiting: Bool
     let threads: UInt64
-    /// Of user and system.
+    /// The time of user and system.
     let processorTime: Duration
     let residentBytes: UInt64
 

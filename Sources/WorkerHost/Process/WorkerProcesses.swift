@@ -126,7 +126,7 @@ private final class WatchedWorker {
     /// -1: the worker has closed it.
     private(set) var output: Int32
     private(set) var lines = OutputLines()
-    /// How many threads it may have.
+    /// The threads that it may have.
     let threads: UInt64
     private let log: Log
     private var buffer = [UInt8](repeating: 0, count: WatchedWorker.pipeBytes)

@@ -1,7 +1,7 @@
 import AdapterKit
 import Glibc
 
-/// What is started as a worker: the program, its own folder and its limits.
+/// A worker to be started: the program, its own folder and its limits.
 public struct WorkerProgram: Sendable, Equatable {
     /// Whether a worker runs where the kernel cannot restrict its files and system calls.
     public enum Sandbox: String, Sendable, Equatable, CaseIterable {
@@ -15,7 +15,7 @@ public struct WorkerProgram: Sendable, Equatable {
 
     /// The absolute path of the program. A script names its interpreter by path.
     public var executable: String
-    /// What follows the path.
+    /// The arguments behind the path.
     public var arguments: [String]
     /// The absolute path of the folder that it may read and write, where it begins. It is made where it is missing.
     public var folder: String
@@ -52,7 +52,7 @@ public struct WorkerProgram: Sendable, Equatable {
         self.launcher = launcher ?? FilePaths.ofRunningProgram.folder + "/portico-worker-launcher"
     }
 
-    /// What the launcher is started with, its own name first.
+    /// The launcher's arguments, its own name first.
     func launcherArguments(host: Int32) -> [String] {
         var all = [launcher, "--parent", "\(host)", "--folder", folder, "--sandbox", sandbox.rawValue]
         for path in readableFolders { all += ["--read", path] }
@@ -77,7 +77,7 @@ public struct WorkerProgram: Sendable, Equatable {
         return all.map { "\($0.key)=\($0.value)" }.sorted()
     }
 
-    /// What it may read beside its own folder and file, and beside the system's libraries.
+    /// The folders that it may read beside its own folder and file, and beside the system's libraries.
     public var readableFolders: [String] { readable + libraryFolders + programFolder }
 
     /// The folder of the program's file: not where the worker's own folder is below it, since the gateway's files are
@@ -99,7 +99,7 @@ public struct WorkerProgram: Sendable, Equatable {
     }
 }
 
-/// What a worker may use. The kernel enforces all but its threads; see setrlimit(2).
+/// Limits of a worker. The kernel enforces all but its threads; see setrlimit(2).
 public struct WorkerLimits: Sendable, Equatable {
     /// Bytes of private memory (`RLIMIT_DATA`).
     public var memory: UInt64

@@ -7,7 +7,7 @@ public struct RuleQuestion: Sendable {
     let method: String
     let parameters: WireDictionary
     let reads: RuleReads
-    /// What its answer may put first.
+    /// Changes that its answer may put first.
     let maximumFirst: Int
 }
 
@@ -17,13 +17,13 @@ public protocol RuleAnswering: Adapter {
     func answer(_ question: RuleQuestion) async throws -> WireValue
 }
 
-/// What a read of a snapshot has given: the same for the same state of the records.
+/// The result of a read of a snapshot: the same for the same state of the records.
 enum RuleReadResult: Sendable, Equatable {
     case value(WireValue)
     case refused(ErrorCode, String)
 }
 
-/// What a worker has read in order to answer one question.
+/// The reads of a worker in order to answer one question.
 final class RuleReads: Sendable {
     struct Read: Sendable {
         let parameters: WireDictionary
@@ -39,12 +39,12 @@ final class RuleReads: Sendable {
 
     /// The number under which the worker reads. ``SnapshotHandles`` begins with 1.
     static let snapshot = 0
-    /// Of parameters and results together, counted with ``WireValue/approximateSize``.
+    /// Bytes of parameters and results together, counted with ``WireValue/approximateSize``.
     static let maximumBytes = 4 << 20
     /// Reads of one question. Each is made again in the transaction.
     static let maximumReads = 1_000
 
-    /// What the same reads have given in the transaction that the question comes from, by their encoded parameters.
+    /// The results of the same reads in the transaction that the question comes from, by their encoded parameters.
     private let known: [[UInt8]: RuleReadResult]
     private let state = Mutex(State())
 

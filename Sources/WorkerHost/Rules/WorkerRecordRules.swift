@@ -52,14 +52,14 @@ struct WorkerRecordRules: RemoteRecordRules {
     }
 }
 
-/// What a worker's rules have answered for one write, each answer with all that the worker read to give it.
+/// The answers of a worker's rules for one write, each with all that the worker read to give it.
 ///
 /// An answer counts where the question is the same and each of the reads gives the same in the transaction. The rules
 /// say the same when asked again, so they would answer the same there.
 final class WorkerRuleAnswers: RemoteRuleAnswers {
     private struct Key: Hashable {
         let question: [UInt8]
-        /// How many of the same were asked before in the transaction.
+        /// The number of the same questions that were asked before in the transaction.
         let number: Int
     }
 
@@ -105,7 +105,7 @@ final class WorkerRuleAnswers: RemoteRuleAnswers {
 
     /// Questions that are asked at once.
     private static let maximumAtOnce = 8
-    /// What the answers of one write may have read.
+    /// Bytes that the answers of one write may have read.
     private static let maximumBytes = 32 << 20
 
     private let maximumFirst: Int
@@ -278,12 +278,12 @@ final class CreatedIDs: Sendable {
     subscript(index: Int) -> String? { state.withLock { $0.ids.indices.contains(index) ? $0.ids[index] : nil } }
 }
 
-/// What a store gives a transaction anew each time that it runs: the positions from which its changes count, its instant,
+/// The values that a store gives a transaction anew each time that it runs: the positions from which its changes count, its instant,
 /// and the ids that it chose. Where two transactions differ in nothing else, they are the same to rules.
 struct TransactionValues: Sendable {
     var position = Revision(0)
     var now = WireDate(secondsSinceReferenceDate: 0)
-    /// Of the whole transaction, shared by all of its questions: a copy for each would be the square of their number.
+    /// The ids of the whole transaction, shared by all of its questions: a copy for each would be the square of their number.
     let created = CreatedIDs()
 
     /// Ids that are shorter than that may be met by chance, as those that count are.
@@ -322,7 +322,7 @@ struct TransactionValues: Sendable {
         return .dictionary(question)
     }
 
-    /// What the read would have given. Revisions that were read outside of the transaction stay.
+    /// The result that the read would have had. Revisions that were read outside of the transaction stay.
     func translated(_ read: RuleReads.Read, of fields: Set<String>?, to other: TransactionValues) -> RuleReadResult {
         guard case .value(let value) = read.result else { return read.result }
         let translated = translated(value, to: other)

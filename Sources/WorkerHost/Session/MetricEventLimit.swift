@@ -1,4 +1,4 @@
-/// How often one worker may report its metrics. A state machine.
+/// The limit of how often one worker may report its metrics. A state machine.
 struct MetricEventLimit {
     enum Outcome {
         case pass

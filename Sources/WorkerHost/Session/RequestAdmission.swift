@@ -11,7 +11,7 @@ import Synchronization
 /// shared permits meanwhile.
 struct RequestAdmission: AdmissionPolicy {
     struct Request: Sendable, Equatable {
-        /// What has a permit of its own; nil: nothing.
+        /// The scope that has a permit of its own; nil: none.
         var scope: Int?
         var changes = 0
     }

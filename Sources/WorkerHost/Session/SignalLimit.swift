@@ -3,7 +3,7 @@ struct SignalLimit {
     /// In the long run, and at once after a pause.
     static let perSecond = 200
     static let atOnce = 1_000
-    /// Of a signal's data, counted with ``WireValue/approximateSize``.
+    /// Bytes of a signal's data, counted with ``WireValue/approximateSize``.
     static let bytes = 64 << 10
 
     private static let interval = Duration.seconds(1) / perSecond

@@ -162,7 +162,7 @@ final class OpenSnapshot: Sendable {
         var runs = 0
     }
 
-    /// Of rows in one batch, counted with ``WireValue/approximateSize``.
+    /// Bytes of rows in one batch, counted with ``WireValue/approximateSize``.
     private static let batchBytes = 64 << 10
     private static let batchRows = 512
     /// Reads that are made while rows are received, within each other.
@@ -338,7 +338,7 @@ final class OpenSnapshot: Sendable {
         }
     }
 
-    /// What the store throws on its own behalf goes back to it; what is said to the asker goes to the worker.
+    /// Fails a read: what the store throws on its own behalf goes back to it; what is said to the asker goes to the worker.
     private func fail(_ reply: CheckedContinuation<WireValue, any Error>, _ error: any Error) throws {
         switch error {
         case is PorticoError, is MessageError: reply.resume(throwing: error)

@@ -2,7 +2,7 @@ import AdapterKit
 import Admission
 import DequeModule
 
-/// How many snapshots of the store all workers together have open, shared fairly by adapter (``FairSnapshotQueue``).
+/// Permits for the snapshots of the store that all workers together have open, shared fairly by adapter (``FairSnapshotQueue``).
 ///
 /// One for a store: what it gives out here is less than the store has, so that no worker keeps the gateway's own long reads
 /// waiting. Safe to use from any task.
@@ -33,11 +33,11 @@ public struct SnapshotShare: Sendable {
 /// whose last came longest ago, then the one that came first. An adapter that has two more than the next one that waits loses
 /// its oldest after a second; where that one has none, an adapter loses its only one after ten.
 struct FairSnapshotQueue: AdmissionPolicy {
-    /// How long an adapter keeps a second snapshot and further ones while another has fewer and waits.
+    /// The time that an adapter keeps a second snapshot and further ones while another has fewer and waits.
     static let furtherKept = Duration.seconds(1)
-    /// How long it keeps its only one.
+    /// The time that it keeps its only one.
     static let onlyKept = Duration.seconds(10)
-    /// How often it is looked for snapshots that are to end, while others wait.
+    /// The pause between two looks for snapshots that are to end, while others wait.
     private static let pause = Duration.milliseconds(100)
 
     private struct Open {
@@ -101,7 +101,7 @@ struct FairSnapshotQueue: AdmissionPolicy {
         turns.values.contains { !$0.waiting.isEmpty } ? now + Self.pause : nil
     }
 
-    /// Those that are to end now. Each is named until it is released.
+    /// The snapshots that are to end now. Each is named until it is released.
     mutating func revoked(at now: Instant) -> [AdmissionTicket] {
         var later = turns
         for snapshot in open.values where snapshot.isEnding { later[snapshot.adapter]?.open -= 1 }

@@ -114,7 +114,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         return WorkerEnded(.versionRefused(reason), wasSent: true)
     }
 
-    /// What the adapter offers with a configuration. Throws ``ConfigurationProblem`` where it makes no sense,
+    /// Asks for what the adapter offers with a configuration. Throws ``ConfigurationProblem`` where it makes no sense,
     /// ``WorkerRefusal`` for what cannot run as a worker, and ``WorkerEnded``.
     public func describe(_ configuration: AdapterConfiguration) async throws -> WorkerDescription {
         var message = try await ask(RequestMethod.declare, ["configuration": self.message(of: configuration)])
@@ -210,7 +210,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     /// Its answer has ended.
     func endMount() { state.withLock { $0.mounts -= 1 } }
 
-    /// What the worker asks in the course of this request is refused from now on, and its snapshots are closed.
+    /// Refuses from now on what the worker asks in the course of this request, and closes its snapshots.
     func leave(_ scope: Int) { state.withLock { $0.scopes.removeValue(forKey: scope) }?.snapshots.closeAll() }
 
     /// A response that is not what the protocol says ends the connection.
@@ -349,14 +349,14 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     }
 }
 
-/// What the host asks the worker in the course of which: whose records and credentials the worker may use meanwhile.
+/// The call in the course of which the worker asks: whose records and credentials it may use meanwhile.
 struct CallScope: Sendable {
     var caller: Principal?
     /// As far as the caller may see and change them.
     var records: (any RecordStore)?
     var ages: (any RecordAges)?
     var service: (any ServiceRecords)?
-    /// Of a question to the adapter's record rules.
+    /// The reads of a question to the adapter's record rules.
     var ruleReads: RuleReads?
     /// Whether a request of the worker may wait for this one, so that requests in its course cannot wait for that request.
     private(set) var hasOwnTurn = false
@@ -366,7 +366,7 @@ struct CallScope: Sendable {
     let context: CallContext?
     let isOperatorTry: Bool
 
-    /// Of the task at hand.
+    /// Creates the scope of the task at hand.
     init(
         caller: Principal? = nil, records: (any RecordStore)? = nil, ages: (any RecordAges)? = nil,
         service: (any ServiceRecords)? = nil

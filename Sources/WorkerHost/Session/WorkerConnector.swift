@@ -1,7 +1,7 @@
 import AdapterKit
 import AdapterProtocol
 
-/// What one worker may use of the host.
+/// Limits of what one worker may use of the host.
 public struct SessionLimits: Sendable {
     /// Frames, requests, streams and queues of the connection.
     public var connection: ConnectionLimits = {
@@ -11,7 +11,7 @@ public struct SessionLimits: Sendable {
     }()
     /// Requests of the worker to the store and the accounts that are served at once. Further ones wait.
     public var requests = 32
-    /// How long such a request may take, those in the course of a call at least until the call's deadline.
+    /// The longest time of such a request; those in the course of a call at least until the call's deadline.
     public var requestTime = Duration.seconds(30)
     /// Changes of one `apply`: they keep all other writes waiting. An operator's call, an import for instance, may make more.
     public var changes = 10_000
@@ -23,7 +23,7 @@ public struct SessionLimits: Sendable {
     public var pushes = 256
     /// Its adapter's share of the snapshots that all workers have open at once. Further ones wait.
     public var snapshots = SnapshotPermits(store: 8).share(of: "worker")
-    /// How long a snapshot may be open that is read at once; one whose reads are streamed says itself how long.
+    /// The time that a snapshot may be open which is read at once; one whose reads are streamed says itself how long.
     public var snapshotTime = Duration.seconds(5)
     /// Bytes of a body for another system that is held as a whole.
     public var body = 64 << 20
@@ -37,7 +37,7 @@ public struct SessionLimits: Sendable {
     public init() {}
 }
 
-/// What a worker's adapter offers with one configuration.
+/// The offer of a worker's adapter with one configuration.
 public struct WorkerDescription: Sendable {
     /// The adapter's declaration.
     public let declaration: AdapterDeclaration

@@ -5,13 +5,13 @@ import AdapterKit
 /// All of ``Adapter``'s calls go to this process. Once the connection has ended they throw ``WorkerEnded``. Safe to use
 /// from any task.
 public protocol WorkerSession: RuleAnswering {
-    /// What the worker said of itself when it was greeted.
+    /// The worker's words about itself when it was greeted.
     var greeting: WorkerGreeting { get }
 
     /// Returns when the worker's reader has answered, whatever its calls do. Throws ``WorkerEnded``.
     func ping() async throws
 
-    /// How much has come from the worker so far, in messages: responses, requests, events and pieces of bodies, but for answers to
+    /// The number of messages that have come from the worker so far: responses, requests, events and pieces of bodies, but for answers to
     /// ``ping()``. Nothing comes of one whose calls all hang.
     var received: Int { get }
 
@@ -52,7 +52,7 @@ public protocol WorkerConnecting: Sendable {
     func connect(_ socket: Int32, deadline: ContinuousClock.Instant) async throws -> any WorkerSession
 }
 
-/// What a worker says of itself in its first message.
+/// A worker's words about itself in its first message.
 public struct WorkerGreeting: Sendable, Equatable {
     /// The adapter's name: the key of its configuration.
     public let name: AdapterName
@@ -60,7 +60,7 @@ public struct WorkerGreeting: Sendable, Equatable {
     public let version: String
     /// The version of the protocol that both sides speak.
     public let protocolVersion: Int
-    /// What the worker was built with, for operators: `AdapterWorker 1.0`.
+    /// The library that the worker was built with, for operators: `AdapterWorker 1.0`.
     public let sdk: String
 
     /// Creates a greeting with these values.

@@ -44,7 +44,7 @@ struct CallAdmission<Session: Sendable>: AdmissionPolicy {
     private(set) var stall: StallDetector.Stall?
     /// The last call whose whole time passed without anything of the worker's coming.
     private(set) var silence: StallDetector.Silence?
-    /// Who waits until no call is under way.
+    /// Callers that wait until no call is under way.
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
     private let limits: CallLimits
 
@@ -96,14 +96,14 @@ struct CallAdmission<Session: Sendable>: AdmissionPolicy {
         }
     }
 
-    /// Those who wait until no call is under way, where none is: to be resumed.
+    /// Takes the callers that wait until no call is under way, where none is: to be resumed.
     mutating func takeIdleWaiters() -> [CheckedContinuation<Void, Never>] {
         guard inFlight == 0 else { return [] }
         defer { idleWaiters = [] }
         return idleWaiters
     }
 
-    /// How many calls ended with the session of this attempt so far.
+    /// The number of calls that ended with the session of this attempt so far.
     func interrupted(in attempt: Int) -> Int { interrupted.attempt == attempt ? interrupted.calls : 0 }
 
     /// Calls that have waited begin as far as the limits go; the others are refused, as new ones would be.
@@ -142,7 +142,7 @@ public struct CallLimits: Sendable, Equatable {
     public var inFlight: Int
     /// Calls that wait for a worker that restarts, of one account all but one; more are refused with 503.
     public var queued: Int
-    /// How long they wait at most.
+    /// The longest time that they wait.
     public var queueTimeout: Duration
 
     /// Creates limits with these values.

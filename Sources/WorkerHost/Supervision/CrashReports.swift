@@ -4,13 +4,13 @@ import Synchronization
 import ValueTree
 import WireFormats
 
-/// How a worker ended that was not to end.
+/// The end of a worker that was not to end.
 public struct CrashReport: Sendable, Equatable {
     /// When it ended, in seconds since 2001-01-01 00:00:00 UTC.
     public let time: Double
-    /// How it ended, or what was found of it: `signal 4 (SIGILL)`, `It has not answered for 5.0 seconds.`
+    /// The reason, or what was found of it: `signal 4 (SIGILL)`, `It has not answered for 5.0 seconds.`
     public let reason: String
-    /// How its process ended; nil: it was never there.
+    /// The end of its process; nil: it was never there.
     public let exit: String?
     /// Seconds from its launch to its end.
     public let uptime: Double

@@ -2,7 +2,7 @@ import AdapterKit
 import AdapterProtocol
 import FoundationEssentials
 
-/// What an adapter declared when its program was last started, in a file that the program cannot open: its paths are known
+/// An adapter's declaration when its program was last started, in a file that the program cannot open: its paths are known
 /// while the program does not answer.
 public struct LastDeclaration: Sendable {
     /// The program's path, as the configuration resolves it.

@@ -17,7 +17,7 @@ struct StallDetector: Sendable {
 
     /// A call that had all of its time, in which nothing of the worker came.
     struct Silence: Sendable, Equatable {
-        /// How much had come when it was made, and when it ended.
+        /// The number that had come when it was made, and when it ended.
         var received: Int
         /// That the call had, with what it waited for its turn.
         var time: Duration
@@ -28,7 +28,7 @@ struct StallDetector: Sendable {
     /// At the last heartbeat, if a call waited then.
     private var silence: Silence?
 
-    /// What heartbeats have seen since the first call expired.
+    /// The heartbeats since the first call expired.
     private struct Watch {
         let since: ContinuousClock.Instant
         var seen: ContinuousClock.Instant

@@ -4,9 +4,9 @@ import Synchronization
 final class WorkBesideCalls: Sendable {
     private struct State {
         var isWanted = false
-        /// Of the session that there is.
+        /// The follower of the present session.
         var follower: AsyncStream<Bool>.Continuation?
-        /// Who waits for the end of the work.
+        /// Callers that wait for the end of the work.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 

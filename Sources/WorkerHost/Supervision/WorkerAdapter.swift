@@ -68,10 +68,10 @@ public final class WorkerAdapter: RuleAnswering {
         }
     }
 
-    /// How the program fares, for operators.
+    /// The state of the program, for operators.
     public var report: WorkerReport { supervisor.report }
 
-    /// What its processes take of the machine. Reads a file of the kernel.
+    /// Its processes' use of the machine. Reads a file of the kernel.
     public var resourceUsage: ResourceUsage { supervisor.resourceUsage }
 
     /// The last crashes, the oldest first.
@@ -123,7 +123,7 @@ public final class WorkerAdapter: RuleAnswering {
         await soon { try await $0.shapedError(error, status: status, to: failure) } ?? nil
     }
 
-    /// What can be done without: nil where the program is not there, fails, or does not answer at once.
+    /// An answer that can be done without: nil where the program is not there, fails, or does not answer at once.
     private func soon<Answer: Sendable>(
         _ body: @escaping @Sendable (any WorkerSession) async throws -> Answer
     ) async -> Answer? {
@@ -215,7 +215,7 @@ private struct SupervisedServiceOperations: ServiceOperations {
     }
 }
 
-/// How much of a program stands on the gateway's front page.
+/// Limits of a program's entries on the gateway's front page.
 enum FrontPageLimits {
     static let entries = 50
     /// Bytes of a title, a summary or a path.

@@ -74,7 +74,7 @@ final class WorkerCalls: Sendable {
         }
     }
 
-    /// How many calls ended with the session of this attempt so far.
+    /// The number of calls that ended with the session of this attempt so far.
     func interrupted(in attempt: Int) -> Int { queue.update { $0.interrupted(in: attempt) } }
 
     func open(_ session: any WorkerSession, attempt: Int) { queue.update { $0.open(session, attempt: attempt) } }
@@ -113,6 +113,6 @@ final class WorkerCalls: Sendable {
         for waiter in queue.update({ $0.takeIdleWaiters() }) { waiter.resume() }
     }
 
-    /// Of one call, those included that could not be sent.
+    /// Tries of one call, those included that could not be sent.
     private static let mostTries = 3
 }

@@ -29,7 +29,7 @@ struct WorkerStateMachine: Sendable, Equatable {
         case sent(Instant)
     }
 
-    /// What follows the end of a process.
+    /// The step after the end of a process.
     enum Next: Sendable, Equatable {
         /// A crash: a reason of the host's own; nil: the process' end says it.
         case crash(String?)

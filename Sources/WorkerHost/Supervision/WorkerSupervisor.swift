@@ -35,7 +35,7 @@ final class WorkerSupervisor: Sendable {
         case exited(Int, ProcessExit)
     }
 
-    /// What the loop shares with callers.
+    /// The parts that the loop shares with callers.
     fileprivate struct Parts: Sendable {
         let program: WorkerProgram
         let connector: any WorkerConnecting
