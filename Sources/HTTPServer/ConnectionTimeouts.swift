@@ -46,7 +46,7 @@ final class SlowReaderHandler: ChannelOutboundHandler, RemovableChannelHandler {
 @available(*, unavailable)
 extension SlowReaderHandler: Sendable {}
 
-/// How much of what was written has left, from one look to the next.
+/// The progress of writing, from one look to the next.
 struct WriteProgress {
     enum Finding {
         case idle
@@ -79,7 +79,7 @@ struct IdleTimeout {
     private let idle: TimeAmount
     private let clock: Clock
 
-    /// What the timer and the handler share. Both run on the channel's event loop.
+    /// The state that the timer and the handler share. Both run on the channel's event loop.
     private final class Clock {
         var lastActivity: NIODeadline
         var timer: Scheduled<Void>?

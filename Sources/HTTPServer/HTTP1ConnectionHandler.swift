@@ -20,9 +20,9 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     static let longestBody = 16 << 10
     /// Response bodies up to this are copied behind their heads, so that one write carries both.
     static let longestCopy = 16 << 10
-    /// What is read and thrown away of a body that is not collected, to keep a connection.
+    /// Bytes that are read and thrown away of a body that is not collected, to keep a connection.
     static let discardable = 256 << 10
-    /// How long work goes on for a peer that sends nothing more. Most often it has gone, which looks the same as a
+    /// The time that work goes on for a peer that sends nothing more. Most often it has gone, which looks the same as a
     /// connection of which it closed its half.
     static let halfClosed = TimeAmount.seconds(1)
 
@@ -49,12 +49,12 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     private var isShut = false
     private var inputHasClosed = false
     private var isStopping = false
-    /// Of the request's body, or behind the last response.
+    /// Bytes thrown away of the request's body, or behind the last response.
     private var discarded = 0
     /// Requests whose heads came.
     private var heads = 0
     private var framing = ChunkFraming()
-    /// What the decoder is being given, and how many heads had come before.
+    /// The bytes that the decoder is being given, and the number of heads that had come before.
     private var reading: (bytes: ByteBuffer, heads: Int)?
     private var isWritingRest = false
     private var discarding: DiscardedBody?
@@ -103,7 +103,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 }
 
-/// What arrives.
+/// Input of the connection.
 extension HTTP1ConnectionHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         isReading = true
@@ -149,7 +149,7 @@ extension HTTP1ConnectionHandler {
         return exchange?.requestEnded == true
     }
 
-    /// What has come is read now.
+    /// Reads what has come.
     func readTurnCame() {
         waitsForTurn = false
         guard hasPendingRead, wantsInput else { return }
@@ -167,7 +167,7 @@ extension HTTP1ConnectionHandler {
         if !queue.isEmpty || exchange?.requestEnded == true { queue.append(item) } else { process(item) }
     }
 
-    /// What has waited for the end of a response.
+    /// Processes what has waited for the end of a response.
     private func drain() {
         guard !isDraining else { return }
         isDraining = true
@@ -294,7 +294,7 @@ extension HTTP1ConnectionHandler {
     }
 }
 
-/// What goes out.
+/// Output of the connection.
 extension HTTP1ConnectionHandler {
     var isWritable: Bool { context?.channel.isWritable ?? false }
 
@@ -458,7 +458,7 @@ extension HTTP1ConnectionHandler {
     }
 }
 
-/// What goes wrong, and how a connection ends.
+/// Failures, and the end of a connection.
 extension HTTP1ConnectionHandler {
     /// Answers with an error as the connection's last. Only while no other response is under way.
     private func refuse(_ error: PorticoError, isForHead: Bool = false) {
@@ -472,7 +472,7 @@ extension HTTP1ConnectionHandler {
         close()
     }
 
-    /// What the decoder cannot read: the next request, or the body of the one under way.
+    /// Fails what the decoder cannot read: the next request, or the body of the one under way.
     private func fail(_ error: PorticoError) {
         guard let exchange else { return refuse(error) }
         failBody(error)
@@ -638,11 +638,11 @@ extension HTTP1ConnectionHandler {
 @available(*, unavailable)
 extension HTTP1ConnectionHandler: Sendable {}
 
-/// How long a stop waits for requests that are on their way still.
+/// The waits of a stop for requests that are on their way still.
 enum StopGrace {
     static let first = TimeAmount.seconds(1)
     static let next = TimeAmount.milliseconds(200)
-    /// How late a timer of a loop is that has read everything there is.
+    /// The delay up to which a loop's timer counts as punctual: the loop has read everything there is.
     static let punctual = TimeAmount.milliseconds(20)
 }
 

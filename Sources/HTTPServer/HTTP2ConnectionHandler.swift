@@ -133,7 +133,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
         }
     }
 
-    /// What opens a window again of which half is used.
+    /// The increment that opens a window again of which half is used.
     static func increment(_ window: Int) -> Int? { window <= Self.window / 2 ? Self.window - window : nil }
 
     private func closed(_ id: HTTP2StreamID) {
@@ -144,7 +144,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
     }
 }
 
-/// What its streams ask of it.
+/// Requests of its streams.
 extension HTTP2ConnectionHandler {
     func write(_ payload: HTTP2Frame.FramePayload, on id: HTTP2StreamID, promise: EventLoopPromise<Void>? = nil) {
         guard let context else {
@@ -155,7 +155,7 @@ extension HTTP2ConnectionHandler {
         mustFlush = true
     }
 
-    /// What one read brings is answered together.
+    /// Flushes, unless a read goes on: what one read brings is answered together.
     func flushUnlessReading() {
         if !isReading { flushIfNeeded() }
     }
@@ -179,7 +179,7 @@ extension HTTP2ConnectionHandler {
     }
 }
 
-/// How it ends.
+/// The end of the connection.
 extension HTTP2ConnectionHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -278,7 +278,7 @@ final class HTTP2Stream: ResponseFraming {
     private enum Request {
         case held(RequestHead, ByteBuffer?)
         case incoming(IncomingBody)
-        /// What follows is ignored.
+        /// Answered: what follows is ignored.
         case answered
     }
 
@@ -297,7 +297,7 @@ final class HTTP2Stream: ResponseFraming {
     private var work: (any CancellableWork)?
     var streaming: StreamedBody?
     private var expectsContinue = false
-    /// What its peer may still send.
+    /// Bytes that its peer may still send.
     private var window = HTTP2ConnectionHandler.window
     private var unsent = 0
     private var isWritingRest = false
@@ -316,7 +316,7 @@ final class HTTP2Stream: ResponseFraming {
     private var server: ServerContext { connection.server }
 }
 
-/// What arrives.
+/// Input of the stream.
 extension HTTP2Stream {
     func begin(_ section: HPACKHeaders, isWhole: Bool) {
         requestEnded = isWhole
@@ -336,7 +336,7 @@ extension HTTP2Stream {
         }
     }
 
-    /// What has not come with one read is waited for by the reader of the body.
+    /// Hands over a request whose body has not come with one read: the reader of the body waits for it.
     func dispatchIncomplete() {
         if case .held(let head, let arrived) = request { dispatchEarly(head, arrived) }
     }
@@ -425,7 +425,7 @@ extension HTTP2Stream {
     }
 }
 
-/// What goes out.
+/// Output of the stream.
 extension HTTP2Stream {
     var isWritable: Bool { !isClosed && unsent < Self.unsentAtMost && connection.context?.channel.isWritable == true }
 

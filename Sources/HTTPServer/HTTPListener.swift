@@ -5,7 +5,7 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// What an ``HTTPListener`` is configured with, each value by its name in the configuration reference.
+/// The configuration of an ``HTTPListener``, each value by its name in the configuration reference.
 package struct ServerConfiguration: Sendable {
     package var address: ServerAddress
     /// nil: plain HTTP.
@@ -58,7 +58,7 @@ package struct ServerConfiguration: Sendable {
 /// A graceful shutdown accepts nothing more and lets what is under way end. A cancellation (`http.deadlines.stop`) ends
 /// connections soon, whatever their peers do.
 package struct HTTPListener: Sendable {
-    /// Of the connections that begin now; those that are open keep theirs.
+    /// The context of the connections that begin now; those that are open keep theirs.
     private let context: CurrentContext
     private let group: MultiThreadedEventLoopGroup
 
@@ -70,7 +70,7 @@ package struct HTTPListener: Sendable {
         self.group = group
     }
 
-    /// Those that connections live on.
+    /// The event loops that connections live on.
     package var eventLoops: [any EventLoop] { Array(group.makeIterator()) }
 
     /// Connections that are open.
@@ -145,7 +145,7 @@ package struct HTTPListener: Sendable {
     }
 }
 
-/// What the connections that begin now get.
+/// The context for the connections that begin now.
 private final class CurrentContext: Sendable {
     private let context: Mutex<ServerContext>
 
@@ -302,7 +302,7 @@ final class ConnectionPermits: Sendable {
 
     private struct State {
         var limit: Int
-        /// Of one address.
+        /// Connections of one address.
         var share: Int
         var open = 0
         /// By the network that counts as one client.

@@ -16,7 +16,7 @@ final class LingeringCloseHandler: ChannelDuplexHandler, RemovableChannelHandler
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    /// How long the peer may take to close its side.
+    /// The time that the peer may take to close its side.
     static let lingering = TimeAmount.seconds(2)
     /// Bytes that are discarded before the connection is closed all the same.
     static let discardable = 256 << 10
@@ -97,7 +97,7 @@ final class LingeringCloseHandler: ChannelDuplexHandler, RemovableChannelHandler
         if case .lingering = state { context.read() }
     }
 
-    /// Those behind have closed already; the end of the peer's side is theirs no more.
+    /// Takes the end of the peer's side: handlers behind have closed already, so it is theirs no more.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if isClosing, case .some(.inputClosed) = event as? ChannelEvent { return }
         context.fireUserInboundEventTriggered(event)

@@ -65,7 +65,7 @@ package struct PeerAddress: Sendable {
     }
 }
 
-/// What does not change from one request of a connection to the next.
+/// The peer of a connection, which does not change from one request to the next.
 package struct ConnectionPeer: Sendable {
     let address: String
     let isProxy: Bool

@@ -124,7 +124,7 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-/// What goes out.
+/// Output of the connection.
 extension PeerFrameHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .byteBuffer(var frame) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
@@ -199,7 +199,7 @@ private enum Setting: UInt16 {
     case fieldSectionSize = 0x6
 }
 
-/// How many frames a peer may send that ask for nothing: window updates, settings, pings, resets, unknown frames.
+/// The number of frames that a peer may send which ask for nothing: window updates, settings, pings, resets, unknown frames.
 ///
 /// Each costs one; ``burst`` are there at first and at most. Time gives some back, and so does work: a request of the
 /// peer, and bytes that it is sent, since a client that downloads opens windows. NIOHTTP2 counts some of these frames too and
@@ -269,7 +269,7 @@ struct FrameScanner {
 
     static let headLength = 9
     private static let prefaceLength = 24
-    /// Of a frame, before we allow more (RFC 9113, section 6.5.2), which we do not.
+    /// Bytes of a frame, before we allow more (RFC 9113, section 6.5.2), which we do not.
     private static let longestPayload = 1 << 14
 
     private enum State {
@@ -321,7 +321,7 @@ struct FrameScanner {
         }
     }
 
-    /// What is there of so many bytes; nil: nothing.
+    /// The bytes that are there of so many; nil: none.
     private mutating func take(_ count: Int) -> ByteBuffer? {
         guard buffer.readableBytes > 0 else { return nil }
         return buffer.readSlice(length: min(count, buffer.readableBytes))

@@ -6,7 +6,7 @@ import NIOHTTP1
 
 /// The limits of a request's head.
 package struct HeadLimits: Sendable {
-    /// How many fields, the host among them.
+    /// Fields, the host among them.
     package let fields: Int
     /// Bytes of their names and values together with the target's.
     package let bytes: Int
@@ -264,7 +264,7 @@ extension StringProtocol {
     /// Whether all characters are printable ASCII and none begins a fragment, as in a percent-encoded request target.
     package var isPrintableTarget: Bool { allBytes { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") } }
 
-    /// Of ASCII texts; `lowercase` holds no capital.
+    /// Compares ASCII texts; `lowercase` holds no capital.
     package func isEqualCaseInsensitive(_ lowercase: StaticString) -> Bool {
         guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
         var other = lowercase.utf8Start

@@ -43,7 +43,7 @@ package final class InboundRequest: Sendable {
     /// or the session that it resumes began, and shown to this server itself; nil: none was. Whether it holds still, says
     /// ``ServerCertificate/holds(_:)``.
     package let certificate: PeerCertificate?
-    /// Of the address that the client used: `http` or `https`.
+    /// The scheme of the address that the client used: `http` or `https`.
     package let scheme: String
     /// The host and the port, as the client wrote them.
     package let authority: String
@@ -68,7 +68,7 @@ package final class InboundRequest: Sendable {
     }
 }
 
-/// How a request came. HTTP/1.0 counts as HTTP/1.1.
+/// The version of HTTP that a request came by. HTTP/1.0 counts as HTTP/1.1.
 package enum HTTPVersion: Sendable {
     case http1, http2
 }
@@ -87,7 +87,7 @@ package struct OutboundResponse: Sendable {
     /// This response's own fields. The server adds `Date`, and `Connection` where the connection ends.
     package var fields: HTTPFields
     package var body: ByteBuffer
-    /// What follows where the body has no end yet; `body` is empty then.
+    /// The body where it has no end yet; `body` is empty then.
     package var stream: (any ResponseStream)?
     /// The connection cannot be used any further: the rest of a refused body is not read.
     package var closesConnection: Bool
@@ -154,7 +154,7 @@ package protocol ResponseStream: Sendable {
     /// during a finite one it may only have nothing more to send.
     var isEndless: Bool { get }
 
-    /// What it wrote itself so far, in bytes of the body.
+    /// Bytes of the body that it wrote itself so far.
     var bytesBeside: Int { get }
 
     /// No further piece is asked for: the body was written, or the connection is gone. May be called twice and from any thread,

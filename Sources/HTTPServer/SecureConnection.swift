@@ -5,7 +5,7 @@ import NIOHTTP2
 import NIOSSL
 import NIOTLS
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 final class ServerContext: Sendable {
     let configuration: ServerConfiguration
     let responder: any RequestResponder
@@ -122,10 +122,10 @@ extension ServerContext {
         ])
     }
 
-    /// How many times the limit of a head is unpacked, so that a stream and not its connection ends: the state of the
+    /// Times the limit of a head that is unpacked, so that a stream and not its connection ends: the state of the
     /// compression is lost where unpacking stops.
     private static let unpacked = 4
-    /// Of a peer that sends frames as long as it may (RFC 9113, section 6.5.2).
+    /// Bytes of a frame of a peer that sends frames as long as it may (RFC 9113, section 6.5.2).
     private static let smallestFrameLimit = 1 << 14
 }
 

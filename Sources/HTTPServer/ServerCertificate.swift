@@ -31,7 +31,7 @@ public final class ServerCertificate: Sendable {
         public var all: [String] { [certificate, key] + (clientAuthorities.map { [$0] } ?? []) }
     }
 
-    /// What handshakes are made with.
+    /// The material that handshakes are made with.
     struct Loaded: Sendable {
         let context: NIOSSLContext
         /// Nil: no client certificates are asked for.
@@ -138,7 +138,7 @@ public final class ServerCertificate: Sendable {
     ]
 }
 
-/// Who vouches for clients' certificates.
+/// The authorities that vouch for clients' certificates.
 struct ClientAuthorities: Sendable, Equatable {
     let certificates: [NIOSSLCertificate]
     /// Whether a client without a certificate is refused in the handshake.
@@ -150,7 +150,7 @@ package struct PeerCertificate: Sendable {
     package let der: [UInt8]
     /// In seconds since 1970.
     let validity: ClosedRange<Int>
-    /// Who vouched for it then.
+    /// The authorities that vouched for it then.
     let authorities: ClientAuthorities
 
     /// Nil where the client of the channel showed none. On the channel's event loop, after the handshake.

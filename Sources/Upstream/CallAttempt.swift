@@ -11,7 +11,7 @@ final class CallAttempt: Sendable {
     }
 
     private let held: Mutex<Held?>
-    /// What a complete answer says about the server.
+    /// The meaning of a complete answer for the server.
     private let outcome: CircuitBreaker.Outcome
 
     init(

@@ -53,7 +53,7 @@ struct CallPlan: Sendable {
     static func isOverload(_ status: Int) -> Bool { overloads.contains(status) }
     private static let passing: Set<UpstreamFailure.Kind> = [.unreachable, .broken]
 
-    /// What an outcome says about the server itself: one that answers, and be it with a refusal, is there.
+    /// The meaning of an outcome for the server itself: one that answers, and be it with a refusal, is there.
     static func circuitOutcome(_ outcome: Outcome) -> CircuitBreaker.Outcome {
         switch outcome {
         case .answered(let response): overloads.contains(response.status) ? .failed : .answered

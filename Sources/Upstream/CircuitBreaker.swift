@@ -41,7 +41,7 @@ struct CircuitBreaker: Sendable {
     private var rest: Duration
     /// Which opening this is. An outcome of a request that was sent before it says nothing about it.
     private var opening = 0
-    /// Of an operator's request that is under way: the end of the rest that it interrupts.
+    /// The end of the rest that an operator's request under way interrupts.
     private var interrupted: Instant?
 
     init(_ limits: UpstreamLimits) {
@@ -65,7 +65,7 @@ struct CircuitBreaker: Sendable {
         }
     }
 
-    /// What the outcome changed; nil: nothing to report.
+    /// Ends a call, and returns what the outcome changed; nil: nothing to report.
     mutating func leave(_ permit: Permit, _ outcome: Outcome, now: Instant) -> Event? {
         guard permit.opening == opening else { return nil }
         switch (state, outcome) {

@@ -100,7 +100,7 @@ final class Connections: Sendable {
 /// use now. A state machine; ``Connections`` makes and closes what it names.
 struct ServerTable<Server: Sendable>: Sendable {
     struct Key: Sendable, Hashable {
-        /// Of TLS's certificate and of the `Host` field.
+        /// The host of TLS's certificate and of the `Host` field.
         let host: String
         let address: IPAddress
     }

@@ -3,7 +3,7 @@ import Crypto
 import CryptoExtras
 import WireFormats
 
-/// How an upstream's calls show who makes them.
+/// The credentials of an upstream's calls.
 public enum UpstreamCredentials: Sendable {
     case none
     /// RFC 7617.
@@ -74,7 +74,7 @@ public struct JWTBearer: Sendable {
         case rs256(_RSA.Signing.PrivateKey)
     }
 
-    /// How long an assertion holds, in seconds.
+    /// Seconds for which an assertion holds.
     static let lifetime: Int64 = 300
 
     /// `key`: of P-256 or of RSA with 2,048 bits at least, in PEM. Nil where it is neither.
@@ -120,12 +120,12 @@ public struct JWTBearer: Sendable {
     }
 }
 
-/// What a token endpoint issued (RFC 6749, section 5.1).
+/// A token that an endpoint issued (RFC 6749, section 5.1).
 struct IssuedToken: Sendable {
     let token: Secret
     let lifetime: Duration
 
-    /// What counts where the endpoint says nothing.
+    /// Seconds that count where the endpoint says nothing.
     static let usualLifetime = 300.0
 
     /// Nil for a body that is no such document, or whose token cannot stand in a header field.

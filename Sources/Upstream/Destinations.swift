@@ -68,7 +68,7 @@ struct DestinationRule: Sendable {
         !Self.special.contains { $0.contains(address) } || allowed.contains { $0.contains(address) }
     }
 
-    /// What IANA's registries of special-purpose addresses keep from the public internet (RFC 6890), multicast, and
+    /// The ranges that IANA's registries of special-purpose addresses keep from the public internet (RFC 6890), multicast, and
     /// what carries an IPv4 address inside an IPv6 one, where the inner one would escape the rule.
     static let special: [AddressRange] = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",

@@ -10,7 +10,7 @@ struct FailureLogLimit {
 
     private var logged: [UpstreamFailure.Kind: Logged] = [:]
 
-    /// How many failures of the kind were left out since the last that was logged; nil: this one is left out.
+    /// The number of failures of the kind that were left out since the last that was logged; nil: this one is left out.
     mutating func take(_ kind: UpstreamFailure.Kind, at now: ContinuousClock.Instant) -> Int? {
         guard let last = logged[kind], now - last.at < .seconds(1) else {
             defer { logged[kind] = Logged(at: now) }

@@ -67,7 +67,7 @@ public final class HTTPUpstream: Upstream {
         }
     }
 
-    /// How the upstream is at the moment. `credentials` is filled in by who adds them.
+    /// The present state of the upstream. `credentials` is filled in by who adds them.
     public var status: UpstreamStatus {
         let (counts, open) = (permits.counts, circuits.open)
         return UpstreamStatus(
@@ -257,7 +257,7 @@ extension HTTPUpstream {
         }
     }
 
-    /// What every request says beside what it was given.
+    /// The request with what every request says beside what it was given.
     private func completed(_ request: UpstreamRequest) -> UpstreamRequest {
         var request = request
         if request.fields["Accept-Encoding"] == nil { request.fields["Accept-Encoding"] = "gzip, deflate" }

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// What may stand in the head of a request: an adapter's program, or a text that an adapter has from a caller, chooses it.
+/// The content that the head of a request may have: an adapter's program, or a text that an adapter has from a caller, chooses it.
 ///
 /// What cannot be sent is refused before the server's circuit breaker, because it says nothing about the server.
 enum RequestHead {

@@ -46,7 +46,7 @@ final class ResponseExchange: HTTPClientResponseDelegate {
     }
 
     private let state = Mutex(State())
-    /// What a wait that takes too long ends with.
+    /// The failure that ends a wait which takes too long.
     private let late: UpstreamFailure
     /// Ends what feeds the request's body.
     private let source: (any ByteStream)?
@@ -161,7 +161,7 @@ final class ResponseExchange: HTTPClientResponseDelegate {
     }
 }
 
-/// What AsyncHTTPClient calls.
+/// Calls of AsyncHTTPClient.
 extension ResponseExchange {
     func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
         state.withLock { $0.isSent = true }

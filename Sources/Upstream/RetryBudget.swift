@@ -1,4 +1,4 @@
-/// How many of an upstream's calls may be tries again, so that retries cannot multiply the load on a server that fails.
+/// The number of an upstream's calls that may be tries again, so that retries cannot multiply the load on a server that fails.
 ///
 /// A token bucket: each call adds a share of a token, each try again takes a whole one. A burst is possible from the
 /// start. A state machine without a clock.

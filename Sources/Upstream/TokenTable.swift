@@ -42,7 +42,7 @@ struct TokenTable: AdmissionPolicy {
     private var slots: [TokenOwner: Slot] = [:]
     /// Until the one who fetches is done; then each asks again.
     private var waiting: [TokenOwner: Deque<AdmissionTicket>] = [:]
-    /// Those who ask again now.
+    /// The callers that ask again now.
     private var asking: Deque<(ticket: AdmissionTicket, owner: TokenOwner)> = []
 
     /// `limit`: owners whose tokens are kept.

@@ -1,7 +1,7 @@
 import AdapterKit
 import Synchronization
 
-/// What an upstream's calls came to since the start.
+/// Counts of an upstream's calls since the start.
 public struct UpstreamFigures: Sendable, Equatable {
     /// Calls by what they ended with: a status's class such as `2xx`, or the kind of a failure.
     public var calls: [String: Int] = [:]
@@ -9,7 +9,7 @@ public struct UpstreamFigures: Sendable, Equatable {
     public var retries = 0
     /// Calls whose head took at most that long, in seconds, by ``bounds``; the last one: all.
     public var durations = [Int](repeating: 0, count: Self.bounds.count + 1)
-    /// Of all calls together, in seconds.
+    /// Seconds of all calls together.
     public var durationSum = 0.0
     /// The last failure but those by an open circuit, for operators; nil: none yet.
     public var lastFailure: UpstreamFailure? {
@@ -32,7 +32,7 @@ public struct UpstreamFigures: Sendable, Equatable {
     }
 }
 
-/// How an upstream is at the moment.
+/// The present state of an upstream.
 public struct UpstreamStatus: Sendable {
     public var name: UpstreamName
     public var url: UpstreamAddress

@@ -13,7 +13,7 @@ public struct UpstreamSettings: Sendable {
     public var privateNetworks: [AddressRange] = []
     /// Files of further certificates (PEM) that are trusted beside the system's.
     public var trustedCertificates: [String] = []
-    /// What the gateway shows to the server in the TLS handshake; nil: nothing.
+    /// The certificate that the gateway shows to the server in the TLS handshake; nil: none.
     public var clientCertificate: ClientCertificate?
     public var limits = UpstreamLimits()
     /// May ask the server of `url` alone.
@@ -49,11 +49,11 @@ public struct ClientCertificate: Sendable {
     }
 }
 
-/// What calls of one upstream may take.
+/// Limits of one upstream's calls.
 public struct UpstreamLimits: Sendable, Equatable {
     /// The whole call: the queue, names, connections, redirects, tries and the reading of the body.
     public var deadline = Duration.seconds(10)
-    /// What a request that no caller waits for, such as a refresh, may ask for instead.
+    /// The time that a request which no caller waits for, such as a refresh, may ask for instead.
     public var longDeadline = Duration.seconds(900)
     /// A connection with its handshake.
     public var connect = Duration.seconds(3)
@@ -62,7 +62,7 @@ public struct UpstreamLimits: Sendable, Equatable {
     /// A server that has had so long and no answer is taken for one that fails: most of what it has by these limits. A caller
     /// with a shorter deadline learns nothing about it.
     var patience: Duration { min(firstByte, deadline) * 9 / 10 }
-    /// How long a connection is kept without use.
+    /// The time that a connection is kept without use.
     public var idle = Duration.seconds(60)
     /// Bytes of an answer's body after decompression.
     public var answer = 16 << 20
@@ -72,22 +72,22 @@ public struct UpstreamLimits: Sendable, Equatable {
     public var connections = 16
     /// Calls that wait for their turn; more are refused.
     public var queue = 64
-    /// How many redirects are followed.
+    /// Redirects that are followed.
     public var redirects = 5
-    /// How often an idempotent call is tried, the first time included.
+    /// Tries of an idempotent call, the first one included.
     public var tries = 3
-    /// How many of all calls may be tries again, in percent, beyond a burst of ten.
+    /// Per cent of all calls that may be tries again, beyond a burst of ten.
     public var retries = 20
     /// The longest pause before the second try; it doubles. The pause itself is drawn from zero up to it.
     public var pause = Duration.milliseconds(100)
     /// After so many failures in a row a server is not asked for a while.
     public var failures = 5
-    /// How long it is not asked; it doubles with every try that fails after it.
+    /// The time that it is not asked; it doubles with every try that fails after it.
     public var rest = Duration.seconds(5)
     public var longestRest = Duration.seconds(120)
-    /// How many of a name's addresses are tried.
+    /// Addresses of a name that are tried.
     public var addresses = 4
-    /// How long a name's addresses are believed.
+    /// The time that a name's addresses are believed.
     public var names = Duration.seconds(30)
     /// Servers' addresses to which connections are kept.
     public var servers = 32

@@ -49,7 +49,7 @@ public final class LogLevels: Sendable {
         }
     }
 
-    /// Of modules without a level of their own.
+    /// The level of modules without a level of their own.
     public var general: LogLevel { state.withLock { $0.general } }
 
     /// nil: the general level again. False where there is no such module.
@@ -62,7 +62,7 @@ public final class LogLevels: Sendable {
         }
     }
 
-    /// Of all modules without a level of their own.
+    /// Sets the level of all modules without a level of their own.
     public func setGeneral(_ level: LogLevel) {
         state.withLock { state in
             state.general = level

@@ -61,7 +61,7 @@ public struct LogRing: Sendable {
         last = newest
     }
 
-    /// Those after a number, the oldest first.
+    /// The lines after a number, the oldest first.
     public func lines(after number: UInt64) -> [Line] {
         entries[first...].drop { $0.number <= number }.map {
             Line(number: $0.number, bytes: Array(buffer[$0.start..<($0.start + $0.count)]))

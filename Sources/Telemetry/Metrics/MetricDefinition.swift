@@ -1,6 +1,6 @@
-/// What one metric means: its name, help text, type and labels. Declared once, in ``MetricCatalogue``.
+/// The meaning of one metric: its name, help text, type and labels. Declared once, in ``MetricCatalogue``.
 public struct MetricDefinition: Sendable, Equatable {
-    /// How its values behave.
+    /// The behaviour of a metric's values.
     public enum Kind: Sendable, Equatable {
         /// Only grows, from 0 at the start of the process. Its name ends with `_total`.
         case counter
@@ -23,7 +23,7 @@ public struct MetricDefinition: Sendable, Equatable {
     public let name: String
     /// One sentence.
     public let help: String
-    /// How its values behave.
+    /// The behaviour of its values.
     public let kind: Kind
     /// Names of its labels, each with what bounds its values. Never something that a caller sends.
     public let labels: [Label]

@@ -10,7 +10,7 @@ public final class MetricRegistry: Sendable {
     /// Adds what is measured when it is asked for.
     public typealias Collector = @Sendable (inout MetricSamples) -> Void
 
-    /// What may be measured, in the order in which it is written.
+    /// The metrics that may be measured, in the order in which they are written.
     public let definitions: [MetricDefinition]
     private let byName: [String: MetricDefinition]
     private let state = Mutex(State())
@@ -200,7 +200,7 @@ public final class Histogram: Sendable {
     /// In billionths of the unit: an addition of whole numbers needs no loop.
     private let sum = Atomic<Int64>(0)
 
-    /// Of more than 20 bounds the first 20 count.
+    /// Creates a histogram. Of more than 20 bounds the first 20 count.
     public init(_ bounds: [Double]) {
         self.bounds = Array(bounds.prefix(Self.mostBounds))
     }
@@ -214,7 +214,7 @@ public final class Histogram: Sendable {
         sum.wrappingAdd(Int64(min(value, 1e6) * 1e9), ordering: .relaxed)
     }
 
-    /// What was observed so far.
+    /// The observations so far.
     public var distribution: MetricDistribution {
         var counts: [UInt64] = []
         var total: UInt64 = 0
@@ -227,13 +227,13 @@ public final class Histogram: Sendable {
     }
 }
 
-/// What a histogram has counted.
+/// The counts of a histogram.
 public struct MetricDistribution: Sendable, Equatable {
     /// Upper bounds, in ascending order.
     public let bounds: [Double]
-    /// How many observations were at most each bound; the last one: all.
+    /// The number of observations that were at most each bound; the last one: all.
     public let cumulativeCounts: [UInt64]
-    /// Of all observations.
+    /// The sum of all observations.
     public let sum: Double
 
     /// `cumulativeCounts` has one number more than `bounds`.
@@ -244,7 +244,7 @@ public struct MetricDistribution: Sendable, Equatable {
     }
 }
 
-/// What a scrape finds: values by metric and labels.
+/// The samples of a scrape: values by metric and labels.
 public struct MetricSamples: Sendable {
     /// One value or distribution.
     public enum Value: Sendable, Equatable {

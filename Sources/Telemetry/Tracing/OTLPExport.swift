@@ -9,7 +9,7 @@ import WireFormats
 public final class OTLPExporter: Sendable {
     /// Where spans go.
     public struct Destination: Sendable {
-        /// How long a span waits at most for others.
+        /// The time that a span waits at most for others.
         public let interval: Duration
         /// Sends one request's body. Throws where the collector has not taken it.
         public let send: @Sendable ([UInt8]) async throws -> Void

@@ -5,10 +5,10 @@ import Tracing
 ///
 /// Steps nest: `adapter` contains the calls of the store and of other systems that the adapter makes.
 public final class RequestTimeline: Sendable {
-    /// Of the task at hand, and of the tasks that it starts; nil: nothing is measured.
+    /// The timeline of the task at hand, and of the tasks that it starts; nil: nothing is measured.
     @TaskLocal public static var current: RequestTimeline?
 
-    /// What takes time in a request.
+    /// A step of a request that takes time.
     public enum Step: Int, CaseIterable, Sendable {
         /// Waiting for a share of concurrent requests.
         case queue
@@ -16,7 +16,7 @@ public final class RequestTimeline: Sendable {
         case mirrors
         /// The body's arrival.
         case body
-        /// Who the caller is, where memory does not know it, and sign-ins: a password's hash with the wait for its turn.
+        /// The look-up of the caller, where memory does not know it, and sign-ins: a password's hash with the wait for its turn.
         case identity
         /// An adapter's operation or mount.
         case adapter
@@ -31,7 +31,7 @@ public final class RequestTimeline: Sendable {
         public var word: String { "\(self)" }
     }
 
-    /// How often a step was taken, and how long all of them took together.
+    /// The number of times that a step was taken, and the time of all of them together.
     public struct Total: Sendable, Equatable {
         public let step: Step
         public let count: Int
@@ -51,7 +51,7 @@ public final class RequestTimeline: Sendable {
         self.tracer = tracer
     }
 
-    /// What was measured, steps under way up to now included. In the order of the steps, without those that were not taken.
+    /// The measured steps, those under way up to now included. In the order of the steps, without those that were not taken.
     public func totals(at now: ContinuousClock.Instant) -> [Total] {
         Step.allCases.compactMap { step in
             let began = began[step.rawValue].load(ordering: .relaxed)
@@ -101,7 +101,7 @@ public final class RequestTimeline: Sendable {
 }
 
 extension Duration {
-    /// Of spans that a process lives through.
+    /// Nanoseconds of a span that a process lives through.
     var wholeNanoseconds: Int64 {
         components.seconds &* 1_000_000_000 &+ components.attoseconds / 1_000_000_000
     }

@@ -109,7 +109,7 @@ extension ServiceContext {
         set { self[TraceParentKey.self] = newValue }
     }
 
-    /// What goes on with it.
+    /// The state that goes on with it.
     public var traceState: String? {
         get { self[TraceStateKey.self] }
         set { self[TraceStateKey.self] = newValue }
@@ -233,7 +233,7 @@ public final class SpanQueue: Sendable {
         state = Mutex(State(limit: max(1, limit)))
     }
 
-    /// Those that wait already stay.
+    /// Changes the limit. Spans that wait already stay.
     public func use(limit: Int) { state.withLock { $0.limit = max(1, limit) } }
 
     func add(_ span: FinishedSpan) {

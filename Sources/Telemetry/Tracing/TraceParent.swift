@@ -14,7 +14,7 @@ public struct TraceParent: Sendable, Equatable {
     private static let sampledFlag: UInt64 = 1
     /// Bytes of version 00, with which those of later versions begin (section 3.2.4).
     private static let shortest = 55
-    /// Of a field that may be longer, what is read at most.
+    /// Bytes that are read at most of a field that may be longer.
     private static let longest = 256
 
     /// `random` gives 64 random bits.
@@ -32,7 +32,7 @@ public struct TraceParent: Sendable, Equatable {
         self.isSampled = isSampled
     }
 
-    /// Of a call on behalf of a request: the request's trace goes on, or a new one begins that is not sampled.
+    /// Creates the place of a call on behalf of a request: the request's trace goes on, or a new one begins that is not sampled.
     public init(continuing text: String?, random: () -> UInt64) {
         if let known = text.flatMap({ TraceParent($0) }) {
             self.init(in: known, isSampled: known.isSampled, random: random)
@@ -67,7 +67,7 @@ public struct TraceParent: Sendable, Equatable {
         return TraceParent(high: high, low: low, span: span, isSampled: flags & sampledFlag != 0)
     }
 
-    /// Of digits of lower-case hexadecimal, 16 at most.
+    /// The number in digits of lower-case hexadecimal, 16 at most.
     private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {
@@ -88,7 +88,7 @@ public struct TraceParent: Sendable, Equatable {
     /// 16 such digits: the span that calls.
     public var span: String { Self.hexadecimal([spanNumber]) }
 
-    /// Of version 00, whichever version was read. Flags that this version does not know are not passed on
+    /// The text of version 00, whichever version was read. Flags that this version does not know are not passed on
     /// (section 3.2.2.5).
     public var text: String { "00-\(trace)-\(span)-\(isSampled ? "01" : "00")" }
 
@@ -113,7 +113,7 @@ public struct TraceParent: Sendable, Equatable {
 /// Every request takes several, so they are not asked of the system, which costs a call of the kernel each: a sequence
 /// (SplitMix64) begins where the system's random numbers say. One atomic addition for each number, no lock.
 public final class TraceNumbers: Sendable {
-    /// Of this process.
+    /// The numbers of this process.
     public static let shared = TraceNumbers(seed: .random(in: .min ... .max), mask: .random(in: .min ... .max))
 
     private let state: Atomic<UInt64>
