@@ -11,7 +11,7 @@ public struct QueryPlan: Sendable {
     let pageLimit: Int
     /// Whether the rows are others at another time.
     let readsClock: Bool
-    /// How many rows `$top` allows from this page on; nil: all.
+    /// Rows that `$top` allows from this page on; nil: all.
     let remaining: Int?
 
     /// Reads the whole page from one snapshot. Throws ``PorticoError``.
@@ -71,7 +71,7 @@ public struct QueryPlan: Sendable {
         return hasMore ? try next(after: last, count) : nil
     }
 
-    /// How many rows there are: the answer to `/$count`. `$top` and `$skip` do not matter (URL Conventions 4.01, 4.8).
+    /// The number of rows: the answer to `/$count`. `$top` and `$skip` do not matter (URL Conventions 4.01, 4.8).
     public func count(at snapshot: any RecordSnapshot) throws -> Int {
         try Self.number(level.count ?? counting, at: snapshot)
     }
@@ -144,7 +144,7 @@ struct LevelPlan: Sendable {
 /// The plan of one expanded navigation property; it reads the entities of all rows of a level at once.
 struct ExpansionPlan: Sendable {
     let property: String
-    /// Of the table whose rows are expanded; nil for what `$apply` has made.
+    /// The relation of the table whose rows are expanded; nil for what `$apply` has made.
     let relation: RecordRelation?
     let owner: RecordTable?
     let isCollection: Bool
@@ -152,10 +152,10 @@ struct ExpansionPlan: Sendable {
     var level: LevelPlan
     /// Where, in the rows that are expanded, the values are that the level's rows are found by.
     var near: [Int]
-    /// What those are compared with, in the level's relation; its last columns.
+    /// The values that those are compared with, in the level's relation; its last columns.
     let far: [RowExpression]
 
-    /// Of what `$apply` has made.
+    /// The rows that `$apply` has made.
     var made: Made?
 
     struct Made {

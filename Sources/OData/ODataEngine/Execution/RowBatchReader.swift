@@ -13,7 +13,7 @@ struct RowBatchReader {
     private var written = 0
     private var rows: [ResultRow] = []
     private var size: Int
-    /// How many rows there were.
+    /// The number of rows so far.
     private(set) var count = 0
     private(set) var last: ResultRow?
 
@@ -82,7 +82,7 @@ struct ExpansionReader {
     let snapshot: any RecordSnapshot
     let limits: QueryLimits
 
-    /// How many rows one query covers.
+    /// Rows that one query covers.
     private static let batch = 8192
     private static let rowsBetweenChecks = 1_024
 
@@ -210,7 +210,7 @@ struct RowKey: Hashable {
     private enum Part: Hashable {
         case number(Int64)
         case text(String)
-        /// Of a kind that is rarely a key.
+        /// A value of a kind that is rarely a key.
         case other(String)
 
         init(_ value: WireValue) {

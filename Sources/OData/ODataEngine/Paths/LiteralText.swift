@@ -106,7 +106,7 @@ extension RecordTable {
             })
     }
 
-    /// Of the key's literals, in its order; nil is null.
+    /// The predicate of the key's literals, in its order; nil is null.
     public func keyPredicate(_ literals: [String?]) -> String {
         guard !isSingleton else { return "" }
         if literals.count == 1 { return "(\(literals[0] ?? "null"))" }

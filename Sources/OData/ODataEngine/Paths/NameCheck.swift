@@ -163,7 +163,7 @@ extension NameCheck {
         }
     }
 
-    /// Of what a property leads to or a cast says; nil for a property without members, and for an operation.
+    /// The type that a property leads to or a cast names; nil for a property without members, and for an operation.
     private func type(
         after type: StructuredType, _ step: ContextFragment.Step
     ) throws(NameProblem) -> StructuredType? {

@@ -30,7 +30,7 @@ public struct ResourcePath: Sendable {
 /// The path of a collection of entities: a set, a navigation property, or a filtered collection.
 public struct EntityCollectionPath: Sendable {
     public let table: RecordTable
-    /// What the path narrowed them to.
+    /// The type to which the path narrowed them.
     public let type: StructuredType
     public let origin: Origin
 

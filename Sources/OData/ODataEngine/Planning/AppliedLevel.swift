@@ -17,7 +17,7 @@ struct AppliedLevel {
             try rows(transformations, of: AppliedRows(source: source, condition: base, content: .entities(entity))))
     }
 
-    /// What the transformations make, and the options behind them.
+    /// The rows that the transformations make, and the options behind them.
     func rows(_ transformations: [Transformation], of start: AppliedRows) throws(QueryProblem) -> AppliedRows {
         var rows = try applier.settled(try applier.apply(transformations, to: start))
         if let search = options.search { rows = try applier.searched(rows, search.expression) }
@@ -147,7 +147,7 @@ struct AppliedExpansions {
         }
     }
 
-    /// Those of navigation properties; `list` gets the columns that they are found by.
+    /// The plans of navigation properties; `list` gets the columns that they are found by.
     func plans(_ list: inout ColumnList) throws(QueryProblem) -> [ExpansionPlan] {
         guard let first = others.first else { return [] }
         let entity = try rows.entities(applier, at: first.path.range)

@@ -28,7 +28,7 @@ struct AppliedRows {
     var limit: Int?
     var content: Content
     var computed: [Column] = []
-    /// Of entities; columns have them by path.
+    /// Rows of joined entities; columns have them by path.
     var joined: [JoinedRows] = []
     /// Collections within the rows.
     var nested: [NestedRows] = []
@@ -38,7 +38,7 @@ struct AppliedRows {
 
     /// To which row around them the rows belong.
     struct Belonging {
-        /// Of the rows.
+        /// The values of the rows.
         var values: [RowExpression]
         /// All owners there are, each once; the same columns. An owner of nothing has aggregates too.
         let owners: Relation
@@ -74,7 +74,7 @@ struct AppliedRows {
 
     var isRestricted: Bool { limit != nil || skip > 0 }
 
-    /// What makes an order total: the key, or all columns.
+    /// The columns that make an order total: the key, or all.
     var tieBreak: [RowOrder] {
         switch content {
         case .entities(let entity):
@@ -119,7 +119,7 @@ extension TypeReference {
 
 // Entities of which a part was taken stay entities.
 extension AppliedRows {
-    /// Those whose keys are left, as rows of a source of their own.
+    /// The rows whose keys are left, as rows of a source of their own.
     func among(_ keys: Relation, _ reader: ExpressionReader) -> AppliedRows {
         guard case .entities(let entity) = content else { return self }
         let outer = EntitySource(source: reader.numbering.next(), table: entity.table, type: entity.type)
@@ -271,7 +271,7 @@ struct JoinedRows {
     /// Null where there is none.
     let presence: RowExpression
 
-    /// What a path goes on from behind the name.
+    /// The origin from which a path goes on behind the name.
     var scope: PathOrigin {
         switch content {
         case .entity(let entity): .entity(entity)
@@ -308,7 +308,7 @@ struct NestedRows {
     let isCollection: Bool
     /// The set whose entities they are, or were made of.
     let set: String
-    /// Of the rows that have it.
+    /// The values of the rows that have it.
     var near: [RowExpression]
     let level: LevelPlan
     let far: [RowExpression]

@@ -6,7 +6,7 @@ import ODataModel
 struct ApplyPlanner {
     let reader: ExpressionReader
     let limits: QueryLimits
-    /// How many levels are around this one.
+    /// The number of levels around this one.
     let depth: Int
     /// Whose entities the first rows are.
     let set: String
@@ -137,7 +137,7 @@ struct ApplyPlanner {
 }
 
 extension ApplyPlanner {
-    /// What is computed has a name that nothing else has (Data Aggregation 4.0, section 3.4.2).
+    /// Checks that what is computed has a name that nothing else has (Data Aggregation 4.0, section 3.4.2).
     func checkNew(_ item: ComputeItem, in rows: AppliedRows) throws(QueryProblem) {
         var isTaken =
             rows.columns.contains { $0.path.first == item.name } || rows.nested.contains { $0.name == item.name }
@@ -305,7 +305,7 @@ extension ApplyPlanner {
         return [numbers, entities]
     }
 
-    /// Those that one of the parts has, each once. Throws where several that are not the same have one name.
+    /// The collections that one of the parts has, each once. Throws where several that are not the same have one name.
     private func collections(of parts: [AppliedRows]) throws(QueryProblem) -> [NestedRows] {
         var all: [NestedRows] = []
         for nested in parts.flatMap(\.nested) where !all.contains(where: { $0.number == nested.number }) {
@@ -319,7 +319,7 @@ extension ApplyPlanner {
 }
 
 extension AppliedRows {
-    /// What its rows find the collection's by; nils where they have none.
+    /// The values by which its rows find the collection's; nils where they have none.
     fileprivate func near(_ collection: NestedRows) -> [RowExpression?] {
         nested.first { $0.number == collection.number }?.near ?? collection.near.map { _ in nil }
     }

@@ -169,7 +169,7 @@ struct ExpansionBuilder {
         return options
     }
 
-    /// Of one entity there is no part, no order and no number.
+    /// Checks that of one entity no part, order or number is asked for.
     private func checkSingle() throws(QueryProblem) {
         for option in written.item.options {
             switch option.form {

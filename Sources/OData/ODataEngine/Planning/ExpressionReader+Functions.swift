@@ -59,7 +59,7 @@ extension ExpressionReader {
 }
 
 extension BuiltInFunction {
-    /// What answers it as it is; the result's type, nil for the first argument's.
+    /// The function of rows that answers it as it is; the result's type, nil for the first argument's.
     fileprivate var rowFunction: (function: RowFunction, result: TypeReference?)? {
         switch self {
         case .concat: (.concatenate, .string)

@@ -221,7 +221,7 @@ extension ExpressionReader {
         return .all(conditions)
     }
 
-    /// What is read of the one row that there is at most.
+    /// Reads from the one row that there is at most.
     func follow(
         _ rest: ArraySlice<PathSegment>, fromOne rows: LinkedRows, _ range: SourceRange, on scope: ExpressionScope
     ) throws(QueryProblem) -> TypedExpression {
@@ -237,7 +237,7 @@ extension ExpressionReader {
         return TypedExpression(value, inner.type)
     }
 
-    /// What follows a collection of entities: a cast, a filter, `any`, `all`, `$count`.
+    /// Reads what stands behind a collection of entities: a cast, a filter, `any`, `all`, `$count`.
     private func follow(
         _ segments: ArraySlice<PathSegment>, among rows: LinkedRows, _ condition: RowExpression?, _ range: SourceRange,
         on scope: ExpressionScope
@@ -278,7 +278,7 @@ extension ExpressionReader {
         }
     }
 
-    /// What `$filter` and `$search` in `$count(…)` leave.
+    /// The restriction of `$filter` and `$search` in `$count(…)`.
     private func restriction(
         _ options: [QueryOption], _ entity: EntitySource, on scope: ExpressionScope
     ) throws(QueryProblem) -> RowExpression? {

@@ -4,13 +4,13 @@ import ODataModel
 
 /// The names that are visible to an expression.
 struct ExpressionScope {
-    /// What a first name is looked for on.
+    /// The origin on which a first name is looked for.
     var current: PathOrigin
     /// `$it`.
     var it: PathOrigin
     /// Lambda variables.
     var variables: [String: PathOrigin] = [:]
-    /// What `$compute` and `$apply` have named.
+    /// The values that `$compute` and `$apply` have named.
     var computed: [String: TypedExpression] = [:]
     /// `$these`.
     var these: AppliedRows?
@@ -45,9 +45,9 @@ final class SourceNumbering {
     private var last = 0
     /// Expanded navigation properties so far, at all levels.
     var expansions = 0
-    /// How often `$these` was read so far.
+    /// The number of times that `$these` was read so far.
     var theseReads = 0
-    /// How often an alias was read so far: aliases of aliases multiply.
+    /// The number of times that an alias was read so far: aliases of aliases multiply.
     var aliasReads = 0
     /// Parts of all expressions so far. What a name stands for counts wherever the name is used, since it is put there:
     /// columns that are made of columns multiply.
@@ -72,7 +72,7 @@ final class SourceNumbering {
         }
     }
 
-    /// What is read by `read` is what the name stands for.
+    /// Reads the expression that the name stands for.
     func naming(_ name: String, _ read: () throws(QueryProblem) -> TypedExpression) throws(QueryProblem)
         -> TypedExpression
     {
@@ -124,7 +124,7 @@ enum TypeFamily: Equatable {
     case spatial
     case structured
     case collection
-    /// What the model leaves open.
+    /// A value whose type the model leaves open.
     case untyped
 }
 
@@ -139,7 +139,7 @@ extension EntityDataModel {
         }
     }
 
-    /// How values of the type are kept.
+    /// The kind in which values of the type are kept.
     func kind(of type: TypeReference) -> RowValueType {
         switch family(of: type) {
         case .boolean: .bool

@@ -11,7 +11,7 @@ struct Hierarchy {
     let identifier: MemberPath
     let navigation: NavigationProperty
     let type: QualifiedName
-    /// What is there besides belongs to the set, not to the hierarchy.
+    /// The conditions that belong to the set, not to the hierarchy.
     let filters: [Expression]
 
     /// `nodes`: `$root/` with a set behind it, which a cast and filters may narrow. Throws where their type has no such
@@ -81,7 +81,7 @@ extension Hierarchy {
         case up, down
     }
 
-    /// What is directly above or below the nodes whose keys `source` has in its first column. `more`: further columns
+    /// The nodes directly above or below those whose keys `source` has in its first column. `more`: further columns
     /// of each besides its key.
     func step(
         _ direction: Direction, from source: RelationSource, _ name: SourceName, at range: SourceRange,
@@ -267,7 +267,7 @@ struct HierarchyFunction {
 }
 
 extension HierarchyFunction.Name {
-    /// What the node is compared with is called.
+    /// The name of what the node is compared with.
     fileprivate var other: String {
         switch self {
         case .isdescendant: "Ancestor"
@@ -304,7 +304,7 @@ extension HierarchyFunction {
         return try hierarchy.nodes(node, where: isOther, columns: [hierarchy.key(node)])
     }
 
-    /// Those with a parent that the other has too, and where that is a root, the other roots.
+    /// The nodes with a parent that the other has too, and where that is a root, the other roots.
     func siblings(of other: RowExpression, _ hierarchy: Hierarchy) throws(QueryProblem) -> Relation {
         let (first, second, node, root) =
             (reader.numbering.next(), reader.numbering.next(), hierarchy.node(), hierarchy.node())

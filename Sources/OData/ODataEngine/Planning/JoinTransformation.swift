@@ -43,7 +43,7 @@ struct JoinTransformation {
         return result
     }
 
-    /// What a sequence makes of each entity's: carried out for all owners at once, then put beside them.
+    /// The rows that a sequence makes of each entity's: carried out for all owners at once, then put beside them.
     private func made(
         _ owned: OwnedRows, _ name: String, _ then: [Transformation], at range: SourceRange, _ kind: Join.Kind
     ) throws(QueryProblem) -> AppliedRows {
@@ -81,7 +81,7 @@ struct JoinTransformation {
         return result
     }
 
-    /// What narrows the joined entities one by one.
+    /// The condition that narrows the joined entities one by one.
     private func restriction(_ step: Transformation, _ entity: EntitySource) throws(QueryProblem) -> RowExpression? {
         switch step {
         case .filter(let filter): try reader.condition(filter, on: ExpressionScope(.entity(entity)))

@@ -8,7 +8,7 @@ struct LevelBuilder {
     let limits: QueryLimits
     let options: LevelOptions
     let entity: EntitySource
-    /// How many levels are around this one.
+    /// The number of levels around this one.
     let depth: Int
     private var scope: ExpressionScope
     private var list = ColumnList()

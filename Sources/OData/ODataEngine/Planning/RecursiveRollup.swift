@@ -63,7 +63,7 @@ struct RecursiveRollup {
             columns: around.values.indices.map { .output(outer, $0) } + [.output(inner, 0)])
     }
 
-    /// What was made of each node's rows, with what it was made for: the node's properties where it is known as an entity,
+    /// The values made of each node's rows, with what they were made for: the node's properties where it is known as an entity,
     /// otherwise its identifier.
     func identified(_ made: AppliedRows, around: AppliedRows.Belonging?) throws(QueryProblem) -> AppliedRows {
         var result = applier.flattened(try applier.settled(made))

@@ -123,7 +123,7 @@ extension RowExpression {
 }
 
 extension Relation {
-    /// What it says of a row around it; its own sources stay.
+    /// The relation with what it says of a row around it moved; its own sources stay.
     func moved(from old: SourceName, to new: SourceName) -> Relation {
         var result = self
         func moved(_ expression: RowExpression) -> RowExpression { expression.moved(from: old, to: new) }
@@ -139,7 +139,7 @@ extension Relation {
 }
 
 extension RelationSource {
-    /// What it says of a row around it; its own name stays.
+    /// The source with what it says of a row around it moved; its own name stays.
     func moved(from old: SourceName, to new: SourceName) -> RelationSource {
         switch self {
         case .elements(let list, let name): .elements(of: list.moved(from: old, to: new), as: name)

@@ -10,9 +10,9 @@ struct RestrictionCheck {
     let restrictions: SetRestrictions
     /// Values of parameter aliases, by name.
     let aliases: [String: Expression]
-    /// What stands before the set's properties in paths: nothing, or the set's name in a cross join.
+    /// The beginning of the set's properties in paths: nothing, or the set's name in a cross join.
     private let prefix: String
-    /// What other names than properties stand for.
+    /// The expressions that other names than properties stand for.
     private var named: [String: Expression] = [:]
 
     init(of source: String, _ reader: ExpressionReader, inCrossJoin: Bool = false) {
@@ -196,7 +196,7 @@ struct FilterExpressionCheck {
 
     private enum Side { case equal, above, below }
 
-    /// How the part compares the property with something else; nil where it does anything else.
+    /// The comparison of the property with something else; nil where the part does anything else.
     private func comparison(_ part: Expression, _ name: String) -> Side? {
         guard case .binary(let operation, let left, let right) = part.form else { return nil }
         let isLeft = isProperty(left, name)

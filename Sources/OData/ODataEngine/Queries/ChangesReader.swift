@@ -15,7 +15,7 @@ struct ChangesReader {
     /// Whether rows whose expansions alone changed are reported whole.
     let isWhole: Bool
 
-    /// Of the result itself, or of one that is expanded.
+    /// The changes of the result itself, or of one that is expanded.
     func changes(of level: LevelPlan, in expansion: ExpansionPlan? = nil) throws -> [OwnedChange] {
         guard let table = level.shape.table, let keyColumn = level.keyColumn else { return [] }
         let belongings = OwnerReader(run: self, level: level, expansion: expansion, table: table)
@@ -132,7 +132,7 @@ public enum RemovalReason: String, Sendable {
 /// A page of changes of a result.
 public struct ChangesPage: Sendable {
     public let shape: ResultShape
-    /// What is gone comes first.
+    /// The changes; what is gone comes first.
     public let changes: [ResultChange]
     /// To go on from.
     public let mark: ChangeCursor
@@ -157,7 +157,7 @@ struct ChangedRecordIndex {
 
 /// An expanded entity and the owner that it belongs to, or belonged to.
 struct OwnedRecord: Hashable {
-    /// Of the values by which the owner is found; nothing for the rows of the result itself.
+    /// The key of the values by which the owner is found; nothing for the rows of the result itself.
     let owner: RowKey
     let id: RecordID
 }
@@ -185,7 +185,7 @@ struct OwnerReader {
         return own + pairs.map { table.keyValue(of: $0.target) }
     }
 
-    /// What is not where it was. `found` are the rows that there are.
+    /// The records that are not where they were. `found` are the rows that there are.
     func gone(except found: Set<OwnedRecord>) throws -> [OwnedChange] {
         guard let expansion else {
             let ids = Set(found.map(\.id))

@@ -8,7 +8,7 @@ public struct CrossJoinQuery: Sendable {
     public var options: [QueryOption]
     /// The most rows that a page has; `$top` may ask for fewer.
     public var pageSize: Int
-    /// What `now()` is.
+    /// The value of `now()`.
     public var now: WireDate
 
     public init(_ sources: [String], options: [QueryOption], pageSize: Int, now: WireDate) {
@@ -140,7 +140,7 @@ extension CrossJoinQuery {
         options.contains { if case .apply = $0.form { true } else { false } }
     }
 
-    /// What the transformations make of the rows. Throws where the query does not fit the model.
+    /// The rows that the transformations make. Throws where the query does not fit the model.
     public func applied(in tables: ServiceTables, limits: QueryLimits = .standard) throws(QueryProblem) -> QueryPlan {
         let options = try LevelOptions(self.options, limits: limits)
         guard options.search == nil else {
@@ -207,7 +207,7 @@ public struct CrossJoinPlan: Sendable {
     let count: Relation?
     let limits: QueryLimits
     let pageLimit: Int
-    /// How many rows `$top` allows from this page on; nil: all.
+    /// Rows that `$top` allows from this page on; nil: all.
     let remaining: Int?
 
     /// With `$count=true`: how many rows there are in all.

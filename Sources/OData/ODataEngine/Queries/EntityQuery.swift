@@ -15,7 +15,7 @@ public struct EntityQuery: Sendable {
     public var options: [QueryOption]
     /// The most rows that a page has; `$top` may ask for fewer.
     public var pageSize: Int
-    /// What `now()` is.
+    /// The value of `now()`.
     public var now: WireDate
 
     public indirect enum Base: Sendable {

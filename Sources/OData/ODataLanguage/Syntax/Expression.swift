@@ -88,7 +88,7 @@ public enum BinaryOperator: String, Sendable, Hashable, CaseIterable {
     case divideExactly = "divby"
     case modulo = "mod"
 
-    /// How tightly it binds; greater is tighter.
+    /// The precedence; a greater one binds more tightly.
     public var precedence: Int {
         switch self {
         case .or: 1
@@ -124,7 +124,7 @@ public enum BuiltInFunction: String, Sendable, Hashable, CaseIterable {
     case geoIntersects = "geo.intersects"
     case substringof, replace
 
-    /// How many arguments it takes.
+    /// The numbers of arguments that it takes.
     public var argumentCounts: ClosedRange<Int> {
         switch self {
         case .mindatetime, .maxdatetime, .now: 0...0
@@ -136,7 +136,7 @@ public enum BuiltInFunction: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Those of version 2 (MS-ODATA, section 2.2.3.6.1.1), whose names are case-sensitive.
+    /// The functions of version 2 (MS-ODATA, section 2.2.3.6.1.1), whose names are case-sensitive.
     static let inVersion2 = [String: Self](
         // Cannot trap: names in source code.
         uniqueKeysWithValues: [
@@ -145,7 +145,7 @@ public enum BuiltInFunction: String, Sendable, Hashable, CaseIterable {
             month, day, hour, minute, second, round, floor, ceiling,
         ].map { ($0.rawValue, $0) })
 
-    /// Those of version 4 by their lower-case names: names of functions are case-insensitive.
+    /// The functions of version 4 by their lower-case names: names of functions are case-insensitive.
     static let inVersion4 = [String: Self](
         // Cannot trap: names in source code.
         uniqueKeysWithValues: allCases.filter { $0 != .substringof && $0 != .replace }.map {
@@ -297,7 +297,7 @@ public enum Literal: Sendable, Hashable {
     case geography(SpatialLiteral)
     case geometry(SpatialLiteral)
 
-    /// What OData 2.0 writes behind numbers.
+    /// A suffix of numbers in OData 2.0.
     public enum NumberSuffix: String, Sendable, Hashable {
         case long = "L"
         case decimal = "M"

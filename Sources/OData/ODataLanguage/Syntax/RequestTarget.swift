@@ -1,4 +1,4 @@
-/// What one URL below the service's root asks for, as written. The rule `odataRelativeUri`.
+/// The request of one URL below the service's root, as written. The rule `odataRelativeUri`.
 public struct RequestTarget: Sendable, Hashable {
     public let resource: Resource
     public let options: [QueryOption]
@@ -181,7 +181,7 @@ public struct ComputeItem: Sendable, Hashable {
     }
 }
 
-/// What `$search` looks for. URL Conventions 4.01, section 5.1.7: `NOT` before `AND` before `OR`, a space is `AND`.
+/// The expression of `$search`. URL Conventions 4.01, section 5.1.7: `NOT` before `AND` before `OR`, a space is `AND`.
 public indirect enum SearchExpression: Sendable, Hashable {
     case word(String)
     case phrase(String)
@@ -239,7 +239,7 @@ public indirect enum Transformation: Sendable, Hashable {
     case hierarchy(HierarchyStep)
     case custom(MemberPath)
 
-    /// How the standard's are called.
+    /// The names of the standard's.
     public static let names: Set<String> = [
         "aggregate", "compute", "concat", "groupby", "filter", "search", "orderby", "top", "skip", "nest", "addnested",
         "join", "outerjoin", "ancestors", "descendants", "traverse", "topcount", "topsum", "toppercent", "bottomcount",
@@ -266,7 +266,7 @@ public struct NestedApply: Sendable, Hashable {
 
 /// `value with method from … as name`.
 public struct AggregateExpression: Sendable, Hashable {
-    /// What is aggregated: an expression, a path with `$count` at its end, `$count` alone, or a custom aggregate's name.
+    /// The aggregated value: an expression, a path with `$count` at its end, `$count` alone, or a custom aggregate's name.
     public let value: Expression
     /// `sum`, `min`, `max`, `average`, `countdistinct` or a custom one; nil for `$count` and custom aggregates.
     public let method: WrittenName?

@@ -36,7 +36,7 @@ public struct CSDLElement: Sendable, Equatable {
         self.line = line
     }
 
-    /// Of XML or JSON, by how the document begins. Throws ``CSDLProblem`` for neither.
+    /// Reads XML or JSON, by how the document begins. Throws ``CSDLProblem`` for neither.
     public init(csdl bytes: [UInt8]) throws(CSDLProblem) {
         let isJSON = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "{")
         self = try isJSON ? CSDLElement(json: bytes) : CSDLElement(xml: bytes)

@@ -17,7 +17,7 @@ public struct XMLOutput: DocumentOutput {
 
     public var size: Int { bytes.count }
 
-    /// What was written since it was asked last; the document goes on.
+    /// Takes what was written since it was asked last; the document goes on.
     public mutating func take() -> [UInt8] {
         let taken = bytes
         bytes = []
@@ -35,7 +35,7 @@ public struct XMLOutput: DocumentOutput {
         for attribute in attributes { self.attribute(attribute.name, attribute.value) }
     }
 
-    /// Of the element that was begun last, before it has content.
+    /// Writes an attribute of the element that was begun last, before it has content.
     public mutating func attribute(_ name: String, _ value: String) {
         bytes.append(UInt8(ascii: " "))
         bytes.append(contentsOf: name.utf8)
@@ -192,7 +192,7 @@ public protocol DocumentOutput {
     var sink: DocumentSink? { get }
     /// Bytes that are written and not taken yet.
     var size: Int { get }
-    /// What was written since it was asked last; the document goes on.
+    /// Takes what was written since it was asked last; the document goes on.
     mutating func take() -> [UInt8]
 }
 

@@ -223,7 +223,7 @@ enum JSONContainer {
 
 /// Annotations in CSDL JSON, `"Target@Term#Qualifier": value`, as elements.
 enum JSONAnnotations {
-    /// Those of `members` whose target is `target`; an empty one is the object itself.
+    /// The elements of `members` whose target is `target`; an empty one is the object itself.
     static func elements(_ members: WireDictionary, of target: String) -> [CSDLElement] {
         members.compactMap { member in
             guard let at = member.key.firstIndex(of: "@"), member.key[..<at] == target else { return nil }

@@ -1,4 +1,4 @@
-/// What vocabularies say about an element of the model (CSDL 4.01, section 14): constant expressions as values, the rest
+/// Annotations of an element of the model (CSDL 4.01, section 14): constant expressions as values, the rest
 /// by kind only. Terms are named with their namespace, never by alias.
 public struct Annotations: Sendable, Equatable {
     public struct Entry: Sendable, Equatable {

@@ -1,4 +1,4 @@
-/// What a service offers (CSDL 4.01, section 13). One container, extended ones merged in.
+/// The container of a service (CSDL 4.01, section 13). One container, extended ones merged in.
 public struct EntityContainer: Sendable, Equatable {
     public let name: QualifiedName
     /// In the order of the document, as the service document has them.
@@ -108,16 +108,16 @@ public struct OperationImport: Sendable, Equatable {
     }
 }
 
-/// What a model says that a set or singleton does not take of requests, property by property (the Capabilities
+/// Restrictions of what a set or singleton takes of requests, property by property (the Capabilities
 /// vocabulary). Properties are named by their paths: `Address/City`. By default everything is allowed.
 public struct SetRestrictions: Sendable, Equatable {
-    /// What a new entity cannot be given.
+    /// Properties that a new entity cannot be given.
     public let nonInsertable: Set<String>
     public let nonFilterable: Set<String>
     public let nonSortable: Set<String>
-    /// What every filter of the set must look at.
+    /// Properties that every filter of the set must look at.
     public let requiredInFilter: Set<String>
-    /// What a filter may do with a property, by its path: `SingleValue`, `MultiValue`, `SingleRange`.
+    /// The filter expressions that a property allows, by its path: `SingleValue`, `MultiValue`, `SingleRange`.
     public let filterExpressions: [String: String]
     public let isFilterable: Bool
     public let needsFilter: Bool
@@ -154,7 +154,7 @@ public struct SetRestrictions: Sendable, Equatable {
 }
 
 extension AnnotationValue {
-    /// Of a path expression; in CSDL JSON it is a text.
+    /// The value of a path expression; in CSDL JSON it is a text.
     var pathValue: String? {
         switch self {
         case .path(let path), .string(let path): path
@@ -164,13 +164,13 @@ extension AnnotationValue {
 }
 
 extension EntityDataModel {
-    /// Of a set or singleton by its name.
+    /// The restrictions of a set or singleton by its name.
     public func restrictions(of source: String) -> SetRestrictions {
         SetRestrictions(container.entitySet(source)?.annotations ?? container.singleton(source)?.annotations)
     }
 }
 
-/// How entities of one type are nodes of trees (the Aggregation vocabulary's term `RecursiveHierarchy`).
+/// A hierarchy in which entities of one type are nodes of trees (the Aggregation vocabulary's term `RecursiveHierarchy`).
 public struct RecursiveHierarchy: Sendable, Equatable {
     /// The path to the property that identifies a node.
     public let nodeProperty: [String]

@@ -54,7 +54,7 @@ public struct StructuredType: Sendable, Equatable {
 public struct KeyProperty: Sendable, Hashable {
     /// The property's name, or the way to it through complex properties.
     public let path: [String]
-    /// What stands for the path in key predicates.
+    /// The name that stands for the path in key predicates.
     public let alias: String
 
     public init(path: [String], alias: String? = nil) {
@@ -132,7 +132,7 @@ public struct ReferentialConstraint: Sendable, Hashable {
     }
 }
 
-/// What happens to related entities when the one with the navigation property is deleted.
+/// The effect on related entities when the one with the navigation property is deleted.
 public enum OnDelete: String, Sendable, Hashable {
     case cascade = "Cascade"
     case none = "None"
@@ -270,6 +270,6 @@ public struct SchemaOperation: Sendable, Equatable {
 
     public var bindingParameter: Parameter? { isBound ? parameters.first : nil }
 
-    /// Those that a call names.
+    /// The parameters that a call names.
     public var callParameters: ArraySlice<Parameter> { isBound ? parameters.dropFirst() : parameters[...] }
 }

@@ -251,7 +251,7 @@ struct AnnotationReader {
         }
     }
 
-    /// What the element says itself and what others say of `target`.
+    /// The annotations that the element has itself and those that others make about `target`.
     func annotations(of element: CSDLElement, target: String) throws(CSDLProblem) -> Annotations {
         Annotations(try entries(in: element, qualifier: nil) + (external[target] ?? []))
     }

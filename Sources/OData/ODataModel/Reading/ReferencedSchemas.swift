@@ -14,7 +14,7 @@ public struct ReferencedSchemas: Sendable {
     private let resolve: @Sendable (_ reference: String, _ document: String) -> String
     /// Addresses of documents that are still to be read.
     private var pending: [String] = []
-    /// Those of all documents.
+    /// The namespaces of all documents.
     private var known: Set<String>
 
     /// `address`: where the document is; `resolve`: the address that a reference within the document at another means. Throws

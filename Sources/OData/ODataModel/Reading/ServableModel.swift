@@ -170,7 +170,7 @@ struct ModelPruning {
         return pruned
     }
 
-    /// Those that are unwanted, and those without a key, with what leads to them.
+    /// Removes sets that are unwanted, and those without a key, with what leads to them.
     private mutating func removeSets(_ names: DocumentNames) {
         var gone = unwanted
         for (set, type) in names.typesOfSets where !names.hasKey(type) {

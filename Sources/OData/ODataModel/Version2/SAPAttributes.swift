@@ -14,7 +14,7 @@ struct SAPAttributes {
 
     var label: [CSDLElement] { text("label", SAPTerm.label) }
 
-    /// Of a property: what it is called, what belongs to it, and who sets it.
+    /// The elements of a property: its name, what belongs to it, and who sets it.
     func property(units: Set<String>) -> [CSDLElement] {
         var annotations = label + text("heading", SAPTerm.heading) + text("quickinfo", SAPTerm.quickInfo)
         if let path = self["text"] { annotations.append(.annotation(SAPTerm.text, .init("Path", path))) }
@@ -33,7 +33,7 @@ struct SAPAttributes {
     }
 }
 
-/// What SAP's attributes of a set and of its entities' properties say that requests cannot do.
+/// Restrictions by SAP's attributes of a set and of its entities' properties.
 struct SAPRestrictions {
     let set: SAPAttributes
     let properties: [(name: String, attributes: SAPAttributes)]
@@ -80,7 +80,7 @@ struct SAPRestrictions {
         "single-value": "SingleValue", "multi-value": "MultiValue", "interval": "SingleRange",
     ]
 
-    /// What is not set at first but can be changed; what can be neither is computed, which is the property's to say.
+    /// The properties that are not set at first but can be changed; what can be neither is computed, which is the property's to say.
     private func settableLater(_ property: SAPAttributes) -> Bool {
         property.denies("creatable") && !property.denies("updatable")
     }
@@ -115,11 +115,11 @@ extension CSDLElement {
     }
 }
 
-/// What version 4's annotations say of a property, as SAP's attributes of version 2.
+/// The writer of version 4's annotations of a property, as SAP's attributes of version 2.
 struct SAPAttributesWriter {
     private let model: EntityDataModel
     private let type: StructuredType
-    /// Of the sets whose entities have the property.
+    /// The restrictions of the sets whose entities have the property.
     private let restrictions: [SetRestrictions]
 
     init(model: EntityDataModel, type: StructuredType) {
@@ -160,7 +160,7 @@ struct SAPAttributesWriter {
         }
     }
 
-    /// Of a property that others name as their unit.
+    /// The semantics of a property that others name as their unit.
     private func semantics(_ name: String) -> String? {
         for property in type.properties {
             if property.annotations[SAPTerm.unit]?.pathValue == name { return "unit-of-measure" }

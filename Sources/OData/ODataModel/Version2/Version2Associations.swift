@@ -93,7 +93,7 @@ extension Version2Associations.Association {
         output.end()
     }
 
-    /// Of the end that the property leads to; without a property nothing is known of it, so it may be many.
+    /// The multiplicity of the end that the property leads to; without a property nothing is known of it, so it may be many.
     private static func multiplicity(_ navigation: NavigationProperty?) -> String {
         guard let navigation, !navigation.isCollection else { return "*" }
         return navigation.isNullable ? "0..1" : "1"

@@ -24,7 +24,7 @@ extension CSDLElement {
         return Dictionary(types, uniquingKeysWith: { $1 })
     }
 
-    /// Of the annotations in it.
+    /// The terms of the annotations in it.
     private var terms: Set<String> {
         children.reduce(into: Set([self["Term"]].compactMap { $0 })) { $0.formUnion($1.terms) }
     }
@@ -223,7 +223,7 @@ struct SchemaUpgrade {
         return upgraded
     }
 
-    /// Those of a set's type, its base types' too.
+    /// The properties of a set's type, its base types' too.
     private func properties(of set: CSDLElement) -> [(name: String, attributes: SAPAttributes)] {
         var properties: [(name: String, attributes: SAPAttributes)] = []
         var next = set["EntityType"]

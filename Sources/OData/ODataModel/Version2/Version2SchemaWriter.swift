@@ -132,7 +132,7 @@ struct Version2TypeWriter {
     }
 }
 
-/// What narrows a simple type.
+/// Facets that narrow a simple type.
 struct Version2Facets {
     private let facets: Facets
 
@@ -165,7 +165,7 @@ extension Version2Type {
 }
 
 extension Annotations {
-    /// What people see beside a value.
+    /// The label that people see beside a value.
     var label: String? {
         self[SAPTerm.label]?.stringValue ?? self[CoreTerm.description]?.stringValue
     }
