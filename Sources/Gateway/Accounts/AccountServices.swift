@@ -3,7 +3,7 @@ import HTTPTypes
 import Identity
 import ValueTree
 
-/// What the endpoints of an account share.
+/// The services that the endpoints of an account share.
 struct AccountServices: Sendable {
     let identity: Identity
     let cookie: SessionCookieSettings
@@ -12,7 +12,7 @@ struct AccountServices: Sendable {
     /// Whose pages may send a sign-in: `http.cors.origins`.
     let origins: Set<String>
     let signIns: SignInInstruments
-    /// Those that are served, by name.
+    /// The adapters that are served, by name.
     let adapters: [AdapterName]
 
     /// The body's members, checked against the endpoint's shape.
@@ -29,7 +29,7 @@ struct AccountServices: Sendable {
         _ = try services.encoder.choice(for: request.request, presentation: Presentation())
     }
 
-    /// What is secret or one account's is not stored by any cache (RFC 9111, section 5.2.2.5).
+    /// Answers with what is secret or one account's: no cache stores it (RFC 9111, section 5.2.2.5).
     func answer(
         _ value: WireValue, to request: AuthenticatedRequest, status: HTTPResponse.Status = .ok
     ) throws -> GatewayResponse {
@@ -84,7 +84,7 @@ extension WireDictionary {
     func secret(_ name: String) -> Secret { Secret(text(name)) }
 }
 
-/// What the endpoints of an account answer.
+/// The answers of an account's endpoints.
 enum AccountShapes {
     static let user = Shape.object(userObject)
 

@@ -66,7 +66,7 @@ struct KeyRevocationEndpoint: Endpoint {
     }
 }
 
-/// How API keys are asked for and shown, to their owners and to operators alike.
+/// The shapes in which API keys are asked for and shown, to their owners and to operators alike.
 enum KeyShapes {
     /// A key that is to live longer is made without an end.
     static let maximumDays: Int64 = 3_650

@@ -23,7 +23,7 @@ struct LoginEndpoint: Endpoint {
         summary: "Signs in with name and password.", tag: "Sign-in", body: LoginEndpoint.input,
         answers: [(.ok, .value(AccountShapes.signIn)), (.seeOther, .nothing)], errors: LoginEndpoint.errors)
 
-    /// Of the systems that an account may be at, too.
+    /// Errors of the systems that an account may be at, too.
     static let errors: Set<ErrorCode> = [.csrfRequired, .upstreamFailed, .upstreamTimeout]
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {

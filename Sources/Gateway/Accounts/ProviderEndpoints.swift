@@ -65,7 +65,7 @@ struct ProviderCallbackEndpoint: Endpoint {
     }
 }
 
-/// What the two endpoints of a provider share.
+/// The path of the two endpoints of a provider.
 enum ProviderPath {
     static func provider(of request: AuthenticatedRequest) throws(PorticoError) -> ProviderName {
         guard let name = request.parameters["provider"].flatMap({ ProviderName($0) }) else {

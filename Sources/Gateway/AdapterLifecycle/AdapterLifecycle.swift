@@ -16,7 +16,7 @@ struct AdapterLifecycle: Sendable {
         case stopped
     }
 
-    /// What it does beside its calls.
+    /// The work of an adapter beside its calls.
     enum Work: Sendable, Equatable {
         case notWanted
         case wanted
@@ -24,7 +24,7 @@ struct AdapterLifecycle: Sendable {
         case ended
     }
 
-    /// What happens after an attempt.
+    /// The step after an attempt.
     enum Next: Equatable {
         case retry(after: Duration)
         /// It runs, or the gateway stops.
@@ -33,13 +33,13 @@ struct AdapterLifecycle: Sendable {
 
     private(set) var phase = Phase.starting
     private(set) var work = Work.notWanted
-    /// How often the start was called.
+    /// Times that the start was called.
     private(set) var attempts = 0
     /// When it is called again; nil: it is under way, or has succeeded.
     private(set) var nextAttempt: WireDate?
     private var limits: AdapterLimits
     private var failures = 0
-    /// Of the attempt under way: it was cancelled, so what it throws is no reason.
+    /// Whether the attempt under way was cancelled, so that what it throws is no reason.
     private var isLate = false
 
     init(limits: AdapterLimits) {
@@ -97,7 +97,7 @@ struct AdapterLifecycle: Sendable {
     }
 }
 
-/// How long adapters may take to start and to stop, and when a failed start is attempted again.
+/// The times that adapters may take to start and to stop, and after which a failed start is attempted again.
 public struct AdapterLimits: Sendable, Equatable {
     /// `limits.adapterStart`: after that a start has failed, and is cancelled.
     public var start: Duration

@@ -3,7 +3,7 @@ import MirrorEngine
 import RecordStorage
 import Telemetry
 
-/// What mirrors of adapters need of the host.
+/// The host's services for mirrors of adapters.
 public struct MirrorSetup: Sendable {
     private let store: any MirrorStore
     private let states: [CollectionID: WireDictionary]
@@ -27,7 +27,7 @@ public struct MirrorSetup: Sendable {
         }
     }
 
-    /// What callers change of the mirrors that can be changed.
+    /// Callers' changes of the mirrors that can be changed.
     func writes(
         of declaration: AdapterDeclaration, adapter: AnsweringGeneration, slot: AdapterSlot, log: Log
     ) -> [MirrorWrites] {
@@ -61,7 +61,7 @@ public struct MirrorSetup: Sendable {
 }
 
 extension MirrorSetup {
-    /// Those whose rows belong to single callers.
+    /// The mirrors whose rows belong to single callers.
     func callerMirrors(
         of declaration: AdapterDeclaration, adapter: AnsweringGeneration, log: Log
     ) -> [AdapterCallerMirror] {
@@ -233,12 +233,12 @@ struct AdapterCallerMirror: Sendable {
 struct ReadMirrors: Sendable {
     var shared: [ServedMirror] = []
     var ofCallers: [AdapterCallerMirror] = []
-    /// Those of which single records are made (``MirrorSource/derivedEntity``). One that was never fetched has made none.
+    /// The mirrors of which single records are made (``MirrorSource/derivedEntity``). One that was never fetched has made none.
     var ofRecords: [ServedMirror] = []
 
     var isEmpty: Bool { shared.isEmpty && ofCallers.isEmpty && ofRecords.isEmpty }
 
-    /// Of one record alone.
+    /// The mirrors of one record alone.
     func of(_ record: RecordID) -> ReadMirrors {
         ReadMirrors(
             shared: shared, ofCallers: ofCallers, ofRecords: ofRecords.filter { $0.source.entity.text == record.text })
@@ -292,7 +292,7 @@ extension MirrorAge {
     }
 }
 
-/// How old an adapter's mirrored records are, for its mounts.
+/// The ages of an adapter's mirrored records, for its mounts.
 struct AdapterRecordAges: RecordAges {
     let served: ServedAdapter
     let caller: Caller

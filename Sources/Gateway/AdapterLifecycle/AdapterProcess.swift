@@ -2,11 +2,11 @@ import AdapterKit
 
 /// An adapter whose calls a process of its own answers, which the host launches and watches.
 public protocol ProcessAdapter: Adapter {
-    /// How the process fares. Read with each scrape of the metrics and by operators; waits for nothing.
+    /// The state of the process. Read with each scrape of the metrics and by operators; waits for nothing.
     var processReport: AdapterProcessReport { get }
-    /// What its processes take of the machine. Asks the kernel, so it is for scrapes and not for calls.
+    /// Its processes' use of the machine. Asks the kernel, so it is for scrapes and not for calls.
     var processUsage: AdapterProcessUsage { get }
-    /// What is known of its last ends that were not asked for, the latest first.
+    /// Reports of its last ends that were not asked for, the latest first.
     var crashReports: [WireValue] { get }
 }
 
@@ -59,11 +59,11 @@ public struct AdapterProcessReport: Sendable, Equatable {
     }
 }
 
-/// What an adapter's processes take of the machine.
+/// The use of the machine by an adapter's processes.
 public struct AdapterProcessUsage: Sendable, Equatable {
     /// Resident memory; nil: there is no process.
     public var residentBytes: UInt64?
-    /// Of user and system, of processes that have ended too.
+    /// The time of user and system, of processes that have ended too.
     public var processorTime: Duration
 
     /// Creates the value.

@@ -12,7 +12,7 @@ struct AccountDeletion: Sendable {
 
     let accounts: AccountAdministration
 
-    /// What would go, and what would stay; nothing is changed.
+    /// The rows that would go, and those that would stay; nothing is changed.
     func preview(_ account: Account) async throws -> WireValue {
         try await value(
             rows(of: account),
@@ -37,7 +37,7 @@ struct AccountDeletion: Sendable {
 
     private var administration: Administration { accounts.identity.administration }
 
-    /// Of one entity.
+    /// The rows of one entity.
     private struct Rows {
         let collection: CollectionID
         /// With the revision at which each was its owner's alone.
@@ -97,7 +97,7 @@ struct AccountDeletion: Sendable {
         ]
     }
 
-    /// How many devices have pushed in the account's name.
+    /// The number of devices that have pushed in the account's name.
     private static func devices(of account: Account, in snapshot: any StoreSnapshot) throws -> Int {
         var (count, last) = (0, ClientID?.none)
         while true {

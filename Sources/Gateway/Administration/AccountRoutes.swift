@@ -136,7 +136,7 @@ extension AccountRoutes {
     }
 }
 
-/// What the operators' routes about one account share.
+/// The services that the operators' routes about one account share.
 struct AccountAdministration: Sendable {
     let identity: Identity
     let services: GatewayServices

@@ -93,12 +93,12 @@ extension Gateway {
     }
 }
 
-/// What a verb of operators does, which decides who may use it and whether it is audited.
+/// The effect of an operators' verb, which decides who may use it and whether it is audited.
 enum AdministrationAction: Sendable {
     case read
     /// Changes what runs, in a way that can be undone.
     case change
-    /// What cannot be undone.
+    /// An effect that cannot be undone.
     case destroy
     /// Gives rights, or reaches beyond the gateway's own files.
     case grant

@@ -5,7 +5,7 @@ import ValueTree
 
 /// The configuration of a gateway that runs, as operators see and change it.
 public protocol ConfigurationControl: Sendable {
-    /// What is used, by key.
+    /// The settings that are used, by key.
     func settings() async -> [ConfiguredSetting]
 
     /// Reads the configuration's sources again and says what they would change, without changing anything.
@@ -34,7 +34,7 @@ public struct ConfiguredSetting: Sendable {
     }
 }
 
-/// What the configuration's sources say, beside what is used.
+/// The configuration's sources, beside what is used.
 public struct ConfigurationReport: Sendable {
     /// One key whose value differs.
     public struct Change: Sendable {
@@ -57,7 +57,7 @@ public struct ConfigurationReport: Sendable {
     /// Why the sources cannot be used, with their places. The gateway goes on with what it has.
     public var errors: [String]
     public var warnings: [String]
-    /// What becomes of what is stored, a sentence each.
+    /// The effects on what is stored, a sentence each.
     public var data: [String]
     public var isApplied: Bool
 

@@ -14,8 +14,6 @@ struct ConsoleRoutes: Sendable {
             Member("certificate", .bool, summary: "The client certificate of the connection."),
         ])
 
-    /// Of a browser's name that is kept, in characters.
-
     let authenticator: AdminAuthenticator
     let console: ConsoleAuthentication
     let services: GatewayServices

@@ -2,7 +2,7 @@ import AdapterKit
 import HTTPTypes
 import ValueTree
 
-/// What the console's charts are made of.
+/// The figures of the console's charts.
 struct FigureRoutes: Sendable {
     let history: FigureHistory
     let services: GatewayServices
@@ -38,6 +38,6 @@ struct FigureRoutes: Sendable {
         ]
     }
 
-    /// Of six digits behind the point.
+    /// A number with six digits behind the point.
     private static func number(_ number: Double) -> WireValue { .double((number * 1e6).rounded() / 1e6) }
 }

@@ -56,7 +56,7 @@ struct ImportEndpoint: Endpoint {
         try request.request.target.number("first", in: Self.places)
     }
 
-    /// Of a CSV file, as `?separator=` says.
+    /// The separator of a CSV file, as `?separator=` says.
     private func separator(of request: AuthenticatedRequest) throws(PorticoError) -> CSVSeparator {
         guard let text = request.request.target["separator"] else { return .comma }
         guard let separator = CSVSeparator(text) else {
@@ -108,7 +108,7 @@ struct ImportedRows: Sendable {
     }
 
     let rows: [Row]
-    /// Those that the header of a CSV file names.
+    /// The columns that the header of a CSV file names.
     let columns: [String]?
     private let unit: String
     /// Numbers and dates may be texts in every format.
@@ -202,7 +202,7 @@ extension ImportedRows {
             error.code, "\(place): \(message)", target: field.isEmpty ? nil : String(field), logDetail: error.logDetail)
     }
 
-    /// Of a text that begins with `rows[n]`: the row's place, and what follows.
+    /// The row's place, and what follows, of a text that begins with `rows[n]`.
     private func renamed(_ text: String) -> (place: String, rest: Substring)? {
         guard text.hasPrefix("rows["), let end = text.firstIndex(of: "]"),
             let number = Int(text.dropFirst(5).prefix(upTo: end)), rows.indices.contains(number)

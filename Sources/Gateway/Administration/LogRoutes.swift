@@ -30,7 +30,7 @@ public struct LogQuery: Sendable {
     public var until: WireDate?
     /// Whether the lines of operators' own requests are wanted too.
     public var hasOperators = true
-    /// How many at most.
+    /// Lines at most.
     public var limit = 100
 
     public init() {}
@@ -49,7 +49,7 @@ public struct LogPage: Sendable {
     }
 }
 
-/// What a module logs at least.
+/// A module with the least level that it logs.
 public struct LogModule: Sendable, Equatable {
     public var name: String
     public var level: LogLevel

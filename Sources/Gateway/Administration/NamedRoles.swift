@@ -38,7 +38,7 @@ struct NamedRoles: Sendable {
         for child in Swift.Mirror(reflecting: value).children { collect(child.value, &roles) }
     }
 
-    /// Of a setting of roles (`identity.providers.corp.roles`, `adapters.chat.moderators`, a provider's group), all; of
+    /// The roles of a setting of roles (`identity.providers.corp.roles`, `adapters.chat.moderators`, a provider's group), all; of
     /// another one those in its members called `roles`, as in an access or a list of accounts.
     static func roles(_ setting: ConfiguredSetting) -> Set<RoleName> {
         let path = setting.key.split(separator: ".")

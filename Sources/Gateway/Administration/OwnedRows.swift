@@ -16,7 +16,7 @@ struct OwnedRows {
         rules = entity.rows
     }
 
-    /// Those of the account of that name.
+    /// A filter of the rows of the account of that name.
     func filter(for name: AccountName) -> Filter { .compare(owner, .equal, .string(name.text)) }
 
     /// Whether no other account reaches a row of the account.

@@ -9,7 +9,7 @@ import ValueTree
 /// `record.conflict` where what is there stands against it, and `record.preconditionFailed` where it would hide what is
 /// stored and the operator has not accepted that. It has changed nothing then.
 public protocol AdapterDeployment: Sendable {
-    /// What is installed.
+    /// The packages that are installed.
     func packages() async throws -> [InstalledPackage]
 
     /// Begins an upload, and returns its name.
@@ -32,11 +32,11 @@ public protocol AdapterDeployment: Sendable {
     func restart(_ name: String, _ request: DeploymentRequest) async throws -> DeploymentReport
 }
 
-/// How an operator wants adapters to be changed.
+/// An operator's wish about adapters.
 public struct DeploymentRequest: Sendable {
     /// Everything is checked, and nothing changed.
     public let isDryRun: Bool
-    /// What is stored may be hidden by it.
+    /// Whether it may hide what is stored.
     public let acceptsLoss: Bool
     /// The operator.
     public let actor: Principal
@@ -52,7 +52,7 @@ public struct DeploymentRequest: Sendable {
     }
 }
 
-/// What became of adapters, or would.
+/// The changes of adapters, made or proposed.
 public struct DeploymentReport: Sendable {
     /// The adapter's name.
     public var name: String
@@ -62,7 +62,7 @@ public struct DeploymentReport: Sendable {
     public var previous: String?
     /// The key that signed the package.
     public var signer: String?
-    /// What becomes of what is stored, a sentence each.
+    /// The effects on what is stored, a sentence each.
     public var data: [String]
     /// False: it was only asked for.
     public var isApplied: Bool

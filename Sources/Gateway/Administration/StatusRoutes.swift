@@ -5,7 +5,7 @@ import NearestNames
 import RecordStorage
 import ValueTree
 
-/// What runs: `porticoctl status` and `porticoctl adapters`.
+/// The running parts: `porticoctl status` and `porticoctl adapters`.
 struct StatusRoutes: Sendable {
     let adapters: [ServedAdapter]
     let services: GatewayServices
@@ -114,7 +114,7 @@ struct StatusRoutes: Sendable {
         adapters.flatMap(\.mirrors).filter { ["held", "failing"].contains($0.status.word) }
     }
 
-    /// Of the writes of every mirror.
+    /// The backlog of the writes of every mirror.
     private func backlog() async throws -> (refused: Int, oldest: WireDate?) {
         let mirrors = adapters.flatMap(\.writes).map(\.id)
         guard !mirrors.isEmpty else { return (0, nil) }
@@ -249,7 +249,7 @@ extension AdapterDeclaration {
         AccessRights(read: access.reading, write: access.write, refresh: access.refresh).configurationValue
     }
 
-    /// Who may write an entity's records. No caller may where they mirror another system that gets no changes.
+    /// The rule of who may write an entity's records. No caller may where they mirror another system that gets no changes.
     func writeRule(of entity: Entity) -> RowRule {
         guard let mirror = mirror(of: entity.name), mirror.writing == .none else { return entity.rows.write }
         return .nobody
@@ -260,7 +260,7 @@ extension WireDate {
     var wholeSeconds: WireDate { cut(toFractionDigits: 0) }
 }
 
-/// What the store holds and how large it is, for operators.
+/// The content of the store and its size, for operators.
 public struct StoreSummary: Sendable {
     public var contents: BackupSummary
     /// Bytes of the file that are free to be used again.

@@ -6,7 +6,7 @@ import SyncEngine
 import SyncMessages
 import ValueTree
 
-/// What `porticoctl sync` shows: the log, devices, conflicts, and who has what.
+/// The routes behind `porticoctl sync`: the log, devices, conflicts, and who has what.
 struct SyncAdminRoutes: Sendable {
     let sync: SyncServices
     let identity: Identity
@@ -49,7 +49,7 @@ struct SyncAdminRoutes: Sendable {
         ]
     }
 
-    /// Of the address of a list.
+    /// Parameters of a list's address.
     private static let page: Set<String> = ["limit", "after"]
 
     private func endpoint(
@@ -105,7 +105,7 @@ struct SyncAdminRoutes: Sendable {
 
     /// Changes of a device whose outcomes are shown.
     private static let shownOutcomes: Int64 = 50
-    /// Of an outcome. The record that it may hold belongs to callers.
+    /// Members of an outcome that are shown. The record that it may hold belongs to callers.
     private static let shownOfOutcome = ["sequence", "outcome", "reason", "message"]
 
     /// As the list shows it, and the outcomes that are kept of its latest changes, the latest first.
@@ -217,7 +217,7 @@ struct ListedDevice {
     let pushed: PushClient?
     let sight: DeviceSight?
 
-    /// Those behind `after`, in the order of their ids: the page of those that have `pushed`, among them what else was seen.
+    /// The devices behind `after`, in the order of their ids: the page of those that have `pushed`, among them what else was seen.
     static func page(
         _ pushed: [PushClient], seen: [DeviceTable.Key: DeviceSight], after: ClientID?, limit: Int
     ) -> [ListedDevice] {

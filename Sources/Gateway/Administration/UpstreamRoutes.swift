@@ -11,7 +11,7 @@ public protocol UpstreamDirectory: Sendable {
     func test(_ name: UpstreamName) async -> UpstreamTest?
 }
 
-/// How one upstream is at the moment.
+/// The present state of one upstream.
 public struct UpstreamReport: Sendable {
     public var name: UpstreamName
     public var url: String
@@ -51,7 +51,7 @@ public struct UpstreamReport: Sendable {
     }
 }
 
-/// What a call for trying came to.
+/// The result of a call for trying.
 public struct UpstreamTest: Sendable {
     public var milliseconds: Int
     /// The status; nil: there was no answer.

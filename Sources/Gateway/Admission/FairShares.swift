@@ -14,7 +14,7 @@ struct FairShares: AdmissionPolicy {
 
     let perCaller: Int
     let perAdapter: Int
-    /// How many requests may wait, of one caller and for one adapter.
+    /// Requests that may wait, of one caller and for one adapter.
     let queues: (ofCaller: Int, forAdapter: Int)
     private var callers: [String: Int] = [:]
     private var adapters: [String: Int] = [:]

@@ -27,7 +27,7 @@ extension Endpoint {
     }
 }
 
-/// What a path leads to.
+/// The match of a path.
 enum RouteMatch: Sendable {
     case endpoint(any Endpoint, parameters: [FieldName: String])
     /// The path is known, the method is not; what it would take.

@@ -2,7 +2,7 @@ import AdapterKit
 import HTTPServer
 import IPAddresses
 
-/// What a ``GatewayServer`` is configured with, each value by its name in the configuration reference.
+/// The configuration of a ``GatewayServer``, each value by its name in the configuration reference.
 public struct ServerSettings: Sendable {
     public var address: ServerAddress
     /// Others are refused before anything is looked up; nil: it answers for every host.
@@ -11,7 +11,7 @@ public struct ServerSettings: Sendable {
     public var idle = Duration.seconds(30)
     /// `http.deadlines.request`: from the head to the answer.
     public var request = Duration.seconds(30)
-    /// How long the rest of a body is waited for; nil: until the request's deadline.
+    /// The time that the rest of a body is waited for; nil: until the request's deadline.
     public var body: Duration?
     /// `http.deadlines.write`: over so long a caller takes ``writeRate`` bytes a second of its answer at least.
     public var write = Duration.seconds(30)

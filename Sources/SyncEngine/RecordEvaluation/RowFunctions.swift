@@ -66,7 +66,7 @@ extension RowExpression.Arithmetic {
 }
 
 extension RowExpression.Aggregate {
-    /// Of the values that are not null.
+    /// The result for the values that are not null.
     func result(_ values: [WireValue]) throws(PorticoError) -> WireValue {
         if self == .count { return .int64(Int64(values.count)) }
         guard var result = values.first else { return .null }

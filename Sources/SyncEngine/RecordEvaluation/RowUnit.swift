@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// What expressions are computed for: one row, or a group of rows that became one.
+/// The unit that expressions are computed for: one row, or a group of rows that became one.
 struct RowUnit {
     let scope: RowScope
     /// The rows of the group.

@@ -206,7 +206,7 @@ public protocol ChangeObserver: Sendable {
     func made(_ changes: [RecordChange], _ receipt: WriteReceipt) async
 }
 
-/// How often one request has changed records: each time its idempotency key names another change.
+/// The number of times that one request has changed records: each time its idempotency key names another change.
 private final class KeyUses: Sendable {
     private let count = Mutex(0)
 

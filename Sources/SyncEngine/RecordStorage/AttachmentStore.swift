@@ -9,7 +9,7 @@ public struct AttachmentDigest: ValidatedName {
     }
 }
 
-/// How much of an attachment is there.
+/// The part of an attachment that is there.
 public enum AttachmentProgress: Sendable, Equatable {
     /// All bytes are there.
     case complete
@@ -27,7 +27,7 @@ public protocol AttachmentStore: Sendable {
     /// Whether that owner has uploaded all of the bytes, and they are here.
     func hasUploaded(_ digest: AttachmentDigest, by owner: String) async throws -> Bool
 
-    /// How far an owner's upload is. Where it is complete, the question counts as an upload: the bytes are in use.
+    /// The progress of an owner's upload. Where it is complete, the question counts as an upload: the bytes are in use.
     func progress(of digest: AttachmentDigest, from owner: String) async throws -> AttachmentProgress
 
     /// Adds bytes to an owner's upload and returns when they are durable. What was received already is passed over, so
@@ -68,7 +68,7 @@ public protocol AttachmentStore: Sendable {
     func copyAll(into directory: String) throws -> AttachmentCopies
 }
 
-/// What a clean-up removed, or would remove.
+/// Attachments that a clean-up removed, or would remove.
 public struct AttachmentRemoval: Sendable, Equatable {
     /// Attachments that were removed.
     public var attachments = 0
@@ -83,11 +83,11 @@ public struct AttachmentRemoval: Sendable, Equatable {
 
 /// Attachments that were copied.
 public struct AttachmentCopies: Sendable, Equatable {
-    /// How many were copied.
+    /// Attachments that were copied.
     public var count = 0
     /// Their size together, in bytes.
     public var bytes: Int64 = 0
-    /// Those whose bytes are not what their names say any more. They are left out of the copy.
+    /// Attachments whose bytes are not what their names say any more. They are left out of the copy.
     public var damaged: [AttachmentDigest] = []
 
     /// Nothing yet.

@@ -167,11 +167,11 @@ private struct RecordRulesExecution {
     let write: AuthorizedWrite
     let rules: Rules
     let maximumFirst: Int
-    /// How many changes the rules have put first.
+    /// Changes that the rules have put first.
     private var first = 0
     private var records: [Record?] = []
     private var position = Revision(0)
-    /// What was put, in order, each once.
+    /// Records that were put, in order, each once.
     private var touched: [(entity: EntityName, id: RecordID)] = []
     private var known: [EntityName: Set<RecordID>] = [:]
     /// The records of the caller's own changes, as they were before the transaction; nil for new ones.
@@ -304,7 +304,7 @@ extension AdapterDeclaration {
 }
 
 extension WriteOrigin {
-    /// Of one of several changes that come together: each has a key of its own.
+    /// The origin of one of several changes that come together: each has a key of its own.
     fileprivate func part(_ index: Int, of count: Int) -> WriteOrigin {
         guard count > 1, let idempotencyKey else { return self }
         var part = self
@@ -332,7 +332,7 @@ extension StableHash {
 }
 
 extension WriteTransaction.Step {
-    /// Of what a caller wants, whatever the records are like: equal for a change that comes again.
+    /// A digest of what a caller wants, whatever the records are like: equal for a change that comes again.
     fileprivate static func digest(of steps: [WriteTransaction.Step]) -> String {
         var mixer = StableHash()
         for step in steps {

@@ -61,7 +61,7 @@ struct ChangeFeedReader {
         var end: Revision
     }
 
-    /// What the log names after a position, each once, up to where it was read.
+    /// Records that the log names after a position, each once, up to where it was read.
     private func touched(since position: Revision, limit: Int) throws -> Touched {
         var touched = Touched(end: position)
         var seen: Set<Row> = []

@@ -1,7 +1,7 @@
 import AdapterKit
 import Synchronization
 
-/// What a store calls after its commits (``Store/observe(_:_:)``). Safe to use from any task.
+/// Observers that a store calls after its commits (``Store/observe(_:_:)``). Safe to use from any task.
 public final class CommitObservers: Sendable {
     private struct Entry {
         weak var observer: (any AnyObject & Sendable)?

@@ -50,7 +50,7 @@ package struct EntityScope {
         }
     }
 
-    /// What a receipt tells of a record after a change: of one of an entity that the caller may not read, what the change
+    /// The record that a receipt has after a change: of one of an entity that the caller may not read, what the change
     /// said itself.
     func told(of record: Record?, by change: RecordChange) -> Record? {
         guard let record, let principal, let readers = entity.readers, readers.decision(for: principal) != .allowed
@@ -60,7 +60,7 @@ package struct EntityScope {
         return Record(id: record.id, revision: record.revision, fields: fields)
     }
 
-    /// What the caller asks for, within what it may see.
+    /// The caller's filter, within what it may see.
     func narrowing(_ filter: Filter?) throws(PorticoError) -> Filter? {
         guard let filter else { return visible }
         return .both(visible, try hidden(in: filter))
@@ -73,7 +73,7 @@ package struct EntityScope {
             writableAfter: writable, isForCaller: principal != nil, kept: kept(by: change))
     }
 
-    /// What must not go with a record that is deleted: what the caller may not write. What the adapter keeps for itself goes.
+    /// Entities whose records must not go with one that is deleted: the caller may not write them. What the adapter keeps for itself goes.
     private func kept(by change: RecordChange) -> Set<EntityName> {
         guard case .delete = change.action, let principal else { return [] }
         let closed = declaration.entities.filter { other in

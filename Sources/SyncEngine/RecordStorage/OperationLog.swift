@@ -2,7 +2,7 @@ import AdapterKit
 
 /// One change in the order in which all changes were made.
 public struct LogEntry: Sendable, Equatable {
-    /// What happened to the record.
+    /// A kind of change.
     public enum Kind: String, Sendable {
         /// It was created or changed.
         case put
@@ -19,7 +19,7 @@ public struct LogEntry: Sendable, Equatable {
     public let collection: CollectionID
     /// The record.
     public let id: RecordID
-    /// What happened to it.
+    /// The kind of the change.
     public let kind: Kind
     /// When it was written, by the store's clock. For people and for the offline window; never for order.
     public let time: WireDate
@@ -47,7 +47,7 @@ public struct LogEntry: Sendable, Equatable {
     }
 }
 
-/// How much of the log may go.
+/// The part of the log that may go.
 public enum CompactionBound: Sendable, Equatable {
     /// Everything up to this operation id, itself included.
     case through(Revision)
@@ -55,7 +55,7 @@ public enum CompactionBound: Sendable, Equatable {
     case before(WireDate)
 }
 
-/// What a compaction removed, or would remove.
+/// Entries that a compaction removed, or would remove.
 ///
 /// Records stay as they are: what goes is the way there. A replica whose position is below the floor starts over.
 public struct Compaction: Sendable, Equatable {

@@ -5,7 +5,7 @@ import AdapterKit
 /// Two records of the host's own adapter `portico` keep it under one id: `writes` is what its author reads and syncs,
 /// `deliveries` what sending it takes.
 public struct PendingWrite: Sendable, Equatable {
-    /// How far it has come.
+    /// A state of a write.
     public enum State: String, Sendable, CaseIterable {
         /// It is still to be sent, or under way.
         case pending
@@ -15,17 +15,17 @@ public struct PendingWrite: Sendable, Equatable {
         case unknown
     }
 
-    /// Of both records.
+    /// The id of both records.
     public let id: RecordID
     /// The mirror.
     public let collection: CollectionID
     /// The changed record.
     public let record: RecordID
-    /// How far it has come.
+    /// The state of the write.
     public let state: State
     /// Where the log has it: changes of one record are sent in this order.
     public let position: Int64
-    /// What is done to the record.
+    /// The kind of change of the record.
     public let operation: MirrorChange.Kind
     /// As ``MirrorChange/fields``.
     public let fields: WireDictionary
@@ -45,7 +45,7 @@ public struct PendingWrite: Sendable, Equatable {
     public let author: String
     /// When it was asked for.
     public let created: WireDate
-    /// How often it was sent, or was to be.
+    /// Times that it was sent, or was to be.
     public let tries: Int
     /// After how many of them it was unknown whether it was made.
     public let losses: Int
@@ -84,7 +84,7 @@ public struct WriteOrigin: Sendable, Equatable {
         }
     }
 
-    /// What names the change in other systems; nil: the server makes one.
+    /// The key that names the change in other systems; nil: the server makes one.
     public var idempotencyKey: String?
     /// The device's mutation; nil: it came over HTTP.
     public var mutation: Mutation?
@@ -93,12 +93,12 @@ public struct WriteOrigin: Sendable, Equatable {
     /// answered by its sequence number instead.
     var isKeyOfCaller: Bool { idempotencyKey != nil && mutation == nil }
 
-    /// Of a change over HTTP. `idempotencyKey`: the caller's own.
+    /// Creates the origin of a change over HTTP. `idempotencyKey`: the caller's own.
     public init(idempotencyKey: String? = nil) {
         self.idempotencyKey = idempotencyKey
     }
 
-    /// Of a device's mutation, whose key is `clientId:sequence`.
+    /// Creates the origin of a device's mutation, whose key is `clientId:sequence`.
     public init(_ mutation: Mutation) {
         self.mutation = mutation
         idempotencyKey = "\(mutation.client):\(mutation.sequence)"
@@ -114,9 +114,9 @@ public enum PendingWriteRecords {
     public static let mostRefused = 1_000
     /// Keys of one author that are remembered; the oldest goes beyond it.
     public static let mostKeys = 10_000
-    /// How long a key is remembered, in seconds.
+    /// Seconds for which a key is remembered.
     public static let keyLifetime = 86_400.0
-    /// How long a write whose outcome is unknown holds up later changes of its record, in seconds.
+    /// Seconds for which a write whose outcome is unknown holds up later changes of its record.
     public static let longestLock = 7 * 86_400.0
     /// After how many seconds a caller whose change finds no place may try again.
     public static let pauseWithoutPlace = 30
@@ -125,7 +125,7 @@ public enum PendingWriteRecords {
 
     /// The adapter of the host that has them.
     public static let adapter: AdapterName = "portico"
-    /// What authors see.
+    /// The entity that authors see.
     public static let writes = Entity(
         "writes", summary: "A change that another system has not taken yet, or has refused.",
         key: EntityKey(id, chosenBy: .server),
@@ -145,7 +145,7 @@ public enum PendingWriteRecords {
         indexes: [Index([collection, state]), Index([author, collection, state])],
         rows: RowRules(read: .owner(author), write: .nobody),
         writers: .nobody, conflictPolicy: .reject)
-    /// What sending takes.
+    /// The entity that sending takes.
     public static let deliveries = Entity(
         "deliveries", summary: "How a pending write is sent.", key: EntityKey(id, chosenBy: .caller),
         fields: [
@@ -193,7 +193,7 @@ public enum PendingWriteRecords {
         rows: RowRules(read: .nobody, write: .nobody), writers: .nobody, conflictPolicy: .reject,
         exposure: .adapterOnly)
 
-    /// What the host serves of them.
+    /// The declaration of what the host serves of them.
     public static let declaration = AdapterDeclaration(
         name: adapter, title: "Portico", summary: "What the gateway itself keeps for its callers.", version: "1.0",
         entities: [writes, deliveries, keys, moves])
@@ -246,7 +246,7 @@ public enum PendingWriteRecords {
 
     static func isBy(_ name: String) -> Filter { .compare(author, .equal, .string(name)) }
 
-    /// Those that take a place.
+    /// A filter of the writes that take a place.
     static let isQueued = Filter.oneOf(
         state, [.string(PendingWrite.State.pending.rawValue), .string(PendingWrite.State.unknown.rawValue)])
 }

@@ -21,7 +21,7 @@ public struct ClientID: ValidatedName {
     }
 }
 
-/// What a store knows of a client that has pushed.
+/// A store's knowledge of a client that has pushed.
 public struct PushClient: Sendable, Equatable {
     /// The client.
     public let id: ClientID
@@ -41,7 +41,7 @@ public struct PushClient: Sendable, Equatable {
     }
 }
 
-/// What a mutation was answered with, so that a retry gets the same answer.
+/// The answer to a mutation, so that a retry gets the same one.
 public struct PushOutcome: Sendable, Equatable {
     /// The client that pushed.
     public let client: ClientID
@@ -83,7 +83,7 @@ public enum KeptCopiesShare {
     }
 }
 
-/// What a caller wrote that did not become the record, to be kept for people to look at.
+/// A caller's values that did not become the record, to be kept for people to look at.
 public struct LosingCopy: Sendable, Equatable {
     /// Why the change did not become the record.
     public enum Reason: String, Sendable, CaseIterable {
@@ -131,7 +131,7 @@ public struct KeptCopy: Sendable, Equatable {
     public let time: WireDate
     /// The store's position when it was kept.
     public let position: Revision
-    /// What was written.
+    /// The values that were written.
     public let copy: LosingCopy
 
     /// Creates the value from its parts.
@@ -145,8 +145,8 @@ public struct KeptCopy: Sendable, Equatable {
 
 /// Which kept copies are asked for.
 public enum KeptCopies: Sendable, Equatable {
-    /// Those of all records.
+    /// The copies of all records.
     case all
-    /// Those of one record.
+    /// The copies of one record.
     case of(RecordID, in: CollectionID)
 }

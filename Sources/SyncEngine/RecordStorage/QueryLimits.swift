@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// How large a filter may be. A store refuses what is larger before it compiles it.
+/// Limits of a filter's size. A store refuses what is larger before it compiles it.
 public struct FilterLimits: Sendable, Equatable {
     /// Levels of `all`, `any`, `not` and `related` within each other.
     public let depth: Int
@@ -9,7 +9,7 @@ public struct FilterLimits: Sendable, Equatable {
     /// Values of all `oneOf` together, and words of all searches.
     public let values: Int
 
-    /// What every store enforces.
+    /// The limits that every store enforces.
     public static let standard = FilterLimits(depth: 32, terms: 512, values: 2048)
 
     /// Creates limits; each is the largest number that is accepted.
@@ -217,7 +217,7 @@ extension Record {
 }
 
 extension RecordPage {
-    /// How many of the records fit into that many bytes: at least the first.
+    /// The number of records that fit into that many bytes: at least the first.
     func count(within bytes: Int) -> Int {
         var size = 0
         let end = records.indices.first { index in

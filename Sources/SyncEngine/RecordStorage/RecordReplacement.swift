@@ -11,7 +11,7 @@ public protocol MirrorStore: Store {
 public enum MirrorStateField {
     /// When the other system had the state that the records have: a date.
     public static let asOf = "asOf"
-    /// Of rows that belong to single callers: when the other system had them, a date by ``RowOwner/text``.
+    /// The member with the times at which the other system had rows of single callers, a date by ``RowOwner/text``.
     public static let callers = "callers"
 }
 
@@ -49,7 +49,7 @@ public protocol RecordReplacement: Sendable {
     /// `keeping`: records that the snapshot has in a form that cannot be taken; they stay as they are.
     func stage(_ rows: [RecordDraft], keeping: [RecordID], _ fields: StagedFields) async throws
 
-    /// What ``apply(_:)`` would do, as far as others do not change the records meanwhile.
+    /// The changes that ``apply(_:)`` would make, as far as others do not change the records meanwhile.
     func difference() async throws -> ReplacementDifference
 
     /// Some of the records that ``apply(_:)`` would change, at most `limit` of each kind.
@@ -62,7 +62,7 @@ public protocol RecordReplacement: Sendable {
     func discard() async throws
 }
 
-/// What is known of the fields of staged rows.
+/// The known fields of staged rows.
 public struct StagedFields: Sendable, Equatable {
     /// Fields that the rows do not have, whose values stay where there is a record.
     public var retained: Set<FieldName>
@@ -100,7 +100,7 @@ public struct ReplacementSample: Sendable, Equatable {
     public init() {}
 }
 
-/// How a snapshot differs from the records that are there.
+/// The difference between a snapshot and the records that are there.
 public struct ReplacementDifference: Sendable, Equatable {
     /// The records that are there.
     public var known = 0
@@ -122,7 +122,7 @@ public struct ReplacementDifference: Sendable, Equatable {
     public init() {}
 }
 
-/// How a snapshot takes the records' place.
+/// The way in which a snapshot takes the records' place.
 public struct ReplacementOptions: Sendable {
     /// Up to this many changes are made one by one in one transaction, each with its log entry. More take effect with one
     /// log entry, after which replicas fetch the collection again.
@@ -147,11 +147,11 @@ public struct ReplacementOptions: Sendable {
     }
 }
 
-/// What a replacement did, once it is durable.
+/// The result of a replacement, once it is durable.
 public struct ReplacementResult: Sendable, Equatable {
     /// The log position that contains it.
     public let position: Revision
-    /// What was changed, without the records that stayed as others had left them.
+    /// The changes, without the records that stayed as others had left them.
     public let difference: ReplacementDifference
     /// Whether replicas fetch the collection again.
     public let isWhole: Bool

@@ -10,7 +10,7 @@ public protocol RemoteRecordRules: RecordRules {
     /// The same rules, asked of this adapter.
     func asking(_ adapter: @escaping @Sendable () -> any Adapter) -> any RemoteRecordRules
 
-    /// What is known of the rules' answers, at the beginning of a write: nothing.
+    /// The rules' answers at the beginning of a write: none.
     func answers() -> any RemoteRuleAnswers
 }
 
@@ -59,9 +59,9 @@ public protocol RemoteRuleAnswers: AnyObject, Sendable {
 /// Thrown within a transaction where ``RemoteRecordRules`` have to be asked first. Everything is undone with it.
 struct UnansweredRules: Error {}
 
-/// What the rules in other processes have answered for one write, from its first transaction to the one that is kept.
+/// The answers of rules in other processes for one write, from its first transaction to the one that is kept.
 public final class RuleAnswers: Sendable {
-    /// How often the transaction of one change is begun. A change that its rules alter and look at then needs four where
+    /// Times that the transaction of one change is begun. A change that its rules alter and look at then needs four where
     /// nothing else moves: the change, what became of it, what was read of that, and the write. Each further change of the
     /// same transaction may add one, where it depends on what becomes of the one before.
     public static let maximumAttempts = 10
@@ -115,7 +115,7 @@ public final class RuleAnswers: Sendable {
         }
     }
 
-    /// What the reads of the adapter's rules may take in all transactions of the write.
+    /// The budget of the reads of the adapter's rules in all transactions of the write.
     func readBudget(of adapter: AdapterName) -> RuleReadBudget {
         budgets.withLock { known in
             if let budget = known[adapter] { return budget }

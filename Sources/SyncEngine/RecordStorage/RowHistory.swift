@@ -67,7 +67,7 @@ extension [RowHistory.Stretch] {
     }
 }
 
-/// Who was in which group when. Remembers what it found, because many rows name few groups.
+/// The members of groups over time. Remembers what it found, because many rows name few groups.
 package final class GroupMemberships {
     private struct MembershipKey: Hashable {
         let id: RecordID
@@ -84,7 +84,7 @@ package final class GroupMemberships {
         self.history = history
     }
 
-    /// What became of a principal in a group.
+    /// A move of a principal in a group.
     package enum Move: Hashable {
         case none
         case once

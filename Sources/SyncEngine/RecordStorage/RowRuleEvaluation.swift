@@ -1,7 +1,7 @@
 import AdapterKit
 
 extension RowRule {
-    /// What ``filter(for:)`` says of a row, decided in memory, for rows as they were: the store knows only those that
+    /// The decision of ``filter(for:)`` about a row, made in memory, for rows as they were: the store knows only those that
     /// are. `isMember` returns whether the principal is in the list field of that record.
     package func holds(
         for principal: Principal, _ values: WireDictionary,

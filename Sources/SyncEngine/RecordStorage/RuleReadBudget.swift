@@ -1,13 +1,13 @@
 import AdapterKit
 import Synchronization
 
-/// How much time of a store's writer the reads of rules in another process may take within the transactions of one write.
+/// The time of a store's writer that the reads of rules in another process may take within the transactions of one write.
 ///
 /// What such rules read to answer is read again in the transaction, to see whether it is still the same
 /// (``RemoteRecordRules``). What is over at once outside may never end inside: a relation can look at the very record that
 /// the transaction makes. Every write of every adapter waits for that one thread.
 public final class RuleReadBudget: Sendable {
-    /// Of the processor, so that a busy machine refuses nothing that an idle one does not.
+    /// Processor time, so that a busy machine refuses nothing that an idle one does not.
     public static let time = Duration.milliseconds(100)
     /// Further time for each question of the rules, so that many changes may be made at once.
     public static let timeForQuestion = Duration.milliseconds(1)

@@ -24,7 +24,7 @@ public protocol Store: Sendable {
     /// the query's limit were reached. Whatever its size, the first record is in it.
     func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) async throws -> RecordPage
 
-    /// How many records match; nil: all of the collection.
+    /// The number of records that match; nil: all of the collection.
     func count(_ filter: Filter?, in collection: CollectionID) async throws -> Int
 
     /// All of the changes or none.

@@ -20,7 +20,7 @@ extension BackupStore {
     }
 }
 
-/// What a backup holds: enough to tell whether it is what the store was.
+/// The content of a backup: enough to tell whether it is what the store was.
 public struct BackupSummary: Sendable, Equatable {
     /// The store's epoch.
     public let epoch: Epoch
@@ -30,7 +30,7 @@ public struct BackupSummary: Sendable, Equatable {
     public let floor: Revision
     /// By table: records of each collection, entries of the log.
     public let rows: [String: Int64]
-    /// Of the database, in bytes.
+    /// Bytes of the database.
     public let size: Int64
 
     /// Creates the summary of one backup.
@@ -43,7 +43,7 @@ public struct BackupSummary: Sendable, Equatable {
     }
 }
 
-/// What a store needs from time to time, asked for by an operator or by a clock.
+/// The upkeep of a store, asked for by an operator or by a clock.
 public struct StoreMaintenance: Sendable {
     /// The store that is maintained.
     public let store: any BackupStore
@@ -94,7 +94,7 @@ public struct StoreMaintenance: Sendable {
     }
 }
 
-/// How long things are kept, in seconds.
+/// Seconds for which things are kept.
 public struct RetentionWindows: Sendable, Equatable {
     /// `sync.offlineWindow`: how long a replica may stay away before it has to start over.
     public let offline: Double
@@ -108,7 +108,7 @@ public struct RetentionWindows: Sendable, Equatable {
     }
 }
 
-/// What a backup's thread has copied, for the caller that waits for it.
+/// The attachments that a backup's thread has copied, for the caller that waits for them.
 final class AttachmentCopyResult: Sendable {
     private let found = Mutex(AttachmentCopies())
 

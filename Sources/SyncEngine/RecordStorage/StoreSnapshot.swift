@@ -25,7 +25,7 @@ public protocol StoreSnapshot {
     /// the query's limit were reached. Whatever its size, the first record is in it.
     func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) throws -> RecordPage
 
-    /// How many records match; nil: all of the collection.
+    /// The number of records that match; nil: all of the collection.
     func count(_ filter: Filter?, in collection: CollectionID) throws -> Int
 
     /// Gives the relation's rows, as far as `visible` lets them be seen. Throws `request.invalid` for what means nothing,
@@ -57,7 +57,7 @@ public protocol StoreSnapshot {
     /// last: what is known of them from before is of no use.
     func replacements() throws -> [CollectionID: Revision]
 
-    /// What was stored of the collection's mirror; nil: nothing. It has no log entry.
+    /// The stored state of the collection's mirror; nil: none. It has no log entry.
     func mirrorState(of collection: CollectionID) throws -> WireDictionary?
 }
 
@@ -143,7 +143,7 @@ public final class CachingSnapshot: StoreSnapshot {
     private struct Row: Hashable {
         let collection: CollectionID
         let id: RecordID
-        /// Of ``history(of:in:limit:)``; nil: the record itself.
+        /// The limit of ``history(of:in:limit:)``; nil: the record itself.
         let limit: Int?
     }
 
