@@ -111,13 +111,22 @@ import WireFormats
             shown: "The roles of al are changed.\n"),
         Exchange(
             "sessions list al", get("accounts/al/sessions"), ["sessions": [["id": "s1"]]],
-            shown: "ID  CREATED  LASTUSED  EXPIRES  ADDRESS\ns1\n"),
+            shown: "ID  CREATED  LASTUSED  EXPIRES  ADDRESS  AGENT\ns1\n"),
         Exchange(
             "sessions revoke al", post("accounts/al/sessions/revoke", [:]), .null,
             shown: "The sessions of al have ended.\n"),
         Exchange(
             "sessions revoke al s1", post("accounts/al/sessions/revoke", ["id": "s1"]), .null,
             shown: "The session has ended.\n"),
+        Exchange(
+            "console sessions al", get("accounts/al/console-sessions"), ["sessions": [["id": "c1", "role": "viewer"]]],
+            shown: "ID  ROLE    CREATED  LASTUSED  EXPIRES  ADDRESS  AGENT\nc1  viewer\n"),
+        Exchange(
+            "console revoke al", post("accounts/al/console-sessions/revoke", [:]), .null,
+            shown: "The sign-ins of al at the console have ended.\n"),
+        Exchange(
+            "console revoke al c1", post("accounts/al/console-sessions/revoke", ["id": "c1"]), .null,
+            shown: "The sign-in at the console has ended.\n"),
         Exchange(
             "keys list al", get("accounts/al/keys"), ["keys": [["id": "k1", "readOnly": true]]],
             shown: "ID  TITLE  ROLES  ADAPTERS  READONLY  CREATED  EXPIRES\nk1                          yes\n"),
