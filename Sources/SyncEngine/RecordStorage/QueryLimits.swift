@@ -193,8 +193,8 @@ extension Entity {
 }
 
 extension WireValue {
-    /// About how many bytes the value takes in an answer: of JSON, without what has to be escaped. Costs no copy.
-    package var writtenSize: Int {
+    /// The bytes that the value takes in an answer, about: of JSON, without what has to be escaped. Costs no copy.
+    public var writtenSize: Int {
         switch self {
         case .null, .bool: 5
         case .int64, .uint64, .double, .uid: 12
