@@ -92,6 +92,12 @@ let package = Package(
         module(
             "WireFormats", excluding: ["Conformance", "Drivers", "Package.swift", "Tests"], ["AdapterKit"]),
         module("WireFormatTesting", path: "Sources/WireFormats/Conformance", ["AdapterKit", "WireFormats"]),
+        .executableTarget(
+            name: "wire-differential", dependencies: ["AdapterKit", "WireFormats", "WireFormatTesting"],
+            path: "Sources/WireFormats/Drivers/Differential", exclude: ["compare.py"], swiftSettings: strict),
+        .executableTarget(
+            name: "wire-verdict", dependencies: ["WireFormats"], path: "Sources/WireFormats/Drivers/Verdict",
+            exclude: ["compare.py"], swiftSettings: strict),
         module("ODataModel", path: "Sources/OData/ODataModel", ["AdapterKit", "WireFormats"]),
         module("ODataLanguage", path: "Sources/OData/ODataLanguage", ["AdapterKit", "ODataModel"]),
         module("ODataEngine", path: "Sources/OData/ODataEngine", ["AdapterKit", "ODataModel", "ODataLanguage"]),
