@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-from adapter_build import PLUGINS
+from adapter_build import OLDER, PLUGINS
 from harness import Gateway, GatewayTest, run_portico
 from sync_device import Device
 
@@ -70,6 +70,7 @@ class PythonTasks(GatewayTest):
             self.assertEqual(self.expect(self.call("finish", id=task["id"]), 200).json(), {"id": task["id"], "done": True})
         self.assertTrue(self.gateway.get(f"{TASKS}/{task['id']}", user="alice").json()["done"])
 
+    @unittest.skipIf(OLDER, "earlier programs fail at such a date")
     def test_a_date_of_a_year_that_python_has_not_ends_no_program(self):
         task = self.create(due="0000-12-30T00:00:00Z")
         self.assertEqual(self.expect(self.call("finish", id=task["id"]), 200).json(), {"id": task["id"], "done": True})
