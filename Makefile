@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # After a crash the backtracer can hang for minutes; nothing here reads its output.
 export SWIFT_BACKTRACE := enable=no
 
-JOBS ?= 2
+export JOBS ?= 2
 PREFIX ?=
 # What `make run` builds: debug or release.
 BUILD ?= release
@@ -19,7 +19,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help npm screenshots run test test-all build build-host check check-deploy bench shares instructions reloads kills kills-writes chaos-workers test-older-workers test-host worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install package package-again package-test clean
+.PHONY: help npm screenshots run test test-all build build-host stand-in check check-deploy bench shares instructions reloads kills kills-writes chaos-workers test-older-workers test-host worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install package package-again package-test clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -27,7 +27,7 @@ help: ## this list
 # Half of a release build is the optimizer: BUILD=debug is there sooner, and what it builds `make test` takes too. The gateway's
 # program is porticoctl as well, where it is called by that name; `make build` puts the small program there instead.
 run: need-build ## build release and serve the demo on http://127.0.0.1:8080, its console on :8081, its data in .portico/; BUILD=debug without the optimizer
-	@swift build -c $(BUILD) -j $(JOBS) --product portico
+	@$(if $(filter release,$(BUILD)),.ci/build-release portico,swift build -c $(BUILD) -j $(JOBS) --product portico)
 	@ln -sfn portico .build/$(BUILD)/porticoctl
 	@.ci/build-plugins $(BUILD) $(PLUGINS)
 	@.ci/demo $(BUILD)
@@ -39,11 +39,14 @@ test-all: need-build need-test .build/schema-venv/done .build/generators-venv/do
 	@.ci/test all
 
 build: build-host ## release build; binaries in .build/release/, plugins in .build/release/plugins/
-	@swift build -c release -j $(JOBS) --product porticoctl
+	@.ci/build-release porticoctl
+
+stand-in: need-build ## the HR service of the documents, for release: .build/release/portico-stand-in
+	@.ci/build-release portico-stand-in
 
 # What serves, without the tests, drivers and demonstrations of the package.
 build-host: need-build
-	@swift build -c release -j $(JOBS) --product portico
+	@.ci/build-release portico
 	@.ci/build-plugins release $(PLUGINS)
 
 check: need-build need-check check-deploy ## format, strictness, imports, arrows, texts, the generated reference; each check proved by sabotage
@@ -55,8 +58,7 @@ check-deploy: need-check
 	@Deploy/verify
 
 bench: need-formats need-servers build .build/bench-venv/done ## the gateway, the formats and the client against their peers; Benchmarks/RESULTS.md
-	@swift build -c release --product store-speed -j $(JOBS)
-	@swift build -c release --product portico-stand-in -j $(JOBS)
+	@.ci/build-release store-speed portico-stand-in
 	@swift build -c release --package-path Benchmarks/Formats -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/Replica -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/NIOPeers -j $(JOBS)
@@ -89,12 +91,12 @@ soak: need-build need-test simulate simulate-mirrors kills ## long fault tests: 
 SEEDS ?= 100000
 SIMULATE_SECONDS ?= 3600
 simulate: need-build ## SEEDS runs of devices, network and server with faults of every kind: no promise may break
-	@swift build -c release --product sync-simulator -j $(JOBS)
+	@.ci/build-release sync-simulator
 	@.ci/simulate .build/release/sync-simulator $(SEEDS) $(SIMULATE_SECONDS) $(JOBS)
 
 MIRROR_SEEDS ?= 20000
 simulate-mirrors: need-build ## MIRROR_SEEDS runs of another system, a mirror of it and devices, with faults of every kind: no promise may break
-	@swift build -c release --product mirror-simulator -j $(JOBS)
+	@.ci/build-release mirror-simulator
 	@.ci/simulate .build/release/mirror-simulator $(MIRROR_SEEDS) $(SIMULATE_SECONDS) $(JOBS)
 
 kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
@@ -112,7 +114,7 @@ test-older-workers: need-build need-test ## programs of adapters as they were bu
 	@.ci/test-older-workers $(REVISION)
 
 worker-speed: need-build need-test build-host ## what a call costs in the process and as a program of its own, alone and as a request over HTTP, in microseconds of processor time; three minutes
-	@swift build -c release --product worker-speed -j $(JOBS)
+	@.ci/build-release worker-speed
 	@.build/release/worker-speed
 	@swift build -c release --package-path Benchmarks/Workers/Speed -j $(JOBS)
 	@python3 -B Benchmarks/Workers/speed.py
@@ -126,7 +128,7 @@ lost-machine: need-build need-test .build/storage-venv/done ## ROUNDS (50) machi
 	@LOST_MACHINE_ROUNDS=$(or $(ROUNDS),50) .build/storage-venv/bin/python -B -m unittest discover -s Tests/ObjectStorage -k lost
 
 power-loss: need-build ## the store against power loss, full and failing disks, on images rebuilt from recorded writes
-	@swift build -c release --product store-kill-driver -j $(JOBS)
+	@.ci/build-release store-kill-driver
 	@python3 -B Tests/PowerLoss .build/release/store-kill-driver --images 2000
 
 mutants: need-build ## MODULE's own tests against COUNT (50) mutants of it, chosen by SEED (1); 85 % of those that change behaviour must be caught
@@ -140,7 +142,7 @@ sync-model: need-model ## every state of a model of outbox, cursor and compactio
 	@Tests/SyncModel/check.sh
 
 store-speed: need-build ## what a call of the store costs, in microseconds of processor time
-	@swift build -c release --product store-speed -j $(JOBS)
+	@.ci/build-release store-speed
 	@.build/release/store-speed
 
 scan: need-scan .build/scan-venv/done ## sslyze, testssl.sh and HTTP/2 abuse through h2 against the debug build, slowhttptest against the release build
