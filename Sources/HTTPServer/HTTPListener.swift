@@ -7,7 +7,7 @@ import Synchronization
 
 /// The configuration of an ``HTTPListener``, each value by its name in the configuration reference.
 package struct ServerConfiguration: Sendable {
-    package var address: ServerAddress
+    package var address: ListenAddress
     /// nil: plain HTTP.
     package var certificate: ServerCertificate?
     /// `http.deadlines.head`: how long a connection may stay idle or take to send a request's head.
@@ -36,7 +36,7 @@ package struct ServerConfiguration: Sendable {
     package var closesIdleAtOnce = false
 
     package init(
-        address: ServerAddress, certificate: ServerCertificate?, idle: Duration, write: Duration, writeRate: Int,
+        address: ListenAddress, certificate: ServerCertificate?, idle: Duration, write: Duration, writeRate: Int,
         readRate: Int, connections: Int, head: HeadLimits, target: Int, chunk: Int, peers: PeerAddress
     ) {
         self.address = address

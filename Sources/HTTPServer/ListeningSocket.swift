@@ -120,7 +120,7 @@ public struct ListeningFailure: Error, CustomStringConvertible {
     public let isTaken: Bool
 
     /// nil where the error is of another kind: these three come from `bind` and from nothing that follows it.
-    init?(_ error: IOError, at address: ServerAddress) {
+    init?(_ error: IOError, at address: ListenAddress) {
         guard let reason = Self.reasons[error.errnoCode] else { return nil }
         description = "\(address) cannot be listened at: \(reason)."
         isTaken = error.errnoCode == EADDRINUSE
@@ -133,7 +133,7 @@ public struct ListeningFailure: Error, CustomStringConvertible {
 }
 
 /// Where a server listens.
-public enum ServerAddress: Sendable, CustomStringConvertible {
+public enum ListenAddress: Sendable, CustomStringConvertible {
     case tcp(host: String, port: Int)
     case unixSocket(path: String)
     /// One that listens already, as passed on by systemd or by a predecessor.

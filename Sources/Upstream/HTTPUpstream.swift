@@ -180,7 +180,7 @@ extension HTTPUpstream {
     private func perform(_ request: UpstreamRequest, collects: Bool) async throws -> Answer {
         let end = end(of: request)
         guard ContinuousClock.now < end else { throw late(end) }
-        let request = try RequestHead.checked(completed(request), of: name)
+        let request = try UpstreamRequestHead.checked(completed(request), of: name)
         let permit = try await permits.enter(until: end)
         budget.withLock { $0.noteCall() }
         var plan = CallPlan(request, settings)

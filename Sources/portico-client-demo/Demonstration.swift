@@ -17,7 +17,7 @@ struct Demonstration {
             if options.isScripted {
                 try await Story(stage: stage).play()
             } else {
-                await Terminal(stage: stage).run()
+                await DemoTerminal(stage: stage).run()
             }
             await stage.close()
         } catch {

@@ -14,13 +14,13 @@ enum Program {
         if CommandLine.arguments.first?.split(separator: "/").last == controlName[...] {
             await PorticoControl.main()
         } else {
-            await Portico.main()
+            await PorticoProgram.main()
         }
     }
 }
 
 /// Portico with the adapters that come with it.
-enum Portico: HostProgram {
+enum PorticoProgram: HostProgram {
     static let name = "portico"
     static let adapters = BuiltInAdapters.all
     static let commands: [any ParsableCommand.Type] = [Convert.self]

@@ -28,7 +28,7 @@ private let current =
 /// One entity of a connection in front of a system that answers one thing.
 private struct System {
     let upstream: ScriptedUpstream
-    let source: EntitySource
+    let source: ConnectedEntitySource
 
     /// `current`: what it answers to a GET, where that is something else.
     init(
@@ -63,7 +63,7 @@ private struct System {
             }
             return current[min(index, current.count - 1)]
         }
-        source = EntitySource(
+        source = ConnectedEntitySource(
             connected: connected, request: request, upstream: upstream, headers: connection.headers,
             clock: FixedClock(time: time), revision: revision)
     }

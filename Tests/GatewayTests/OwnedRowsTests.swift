@@ -58,15 +58,15 @@ import Testing
     func `a row is its owner's alone where no rule lets another account reach it`(
         rows: RowRules, fields: WireDictionary, isAlone: Bool
     ) throws {
-        let owned = try #require(OwnedRows(of: entity(rows)))
+        let owned = try #require(AccountRows(of: entity(rows)))
         #expect(owned.owner == Self.owner)
         #expect(owned.belongsAlone(row(fields), to: "ada") == isAlone)
     }
 
     @Test func `an entity without owners has none`() {
-        #expect(OwnedRows(of: entity(RowRules(read: .everyone, write: .signedIn))) == nil)
+        #expect(AccountRows(of: entity(RowRules(read: .everyone, write: .signedIn))) == nil)
         // As the changes are that wait for another system.
-        #expect(OwnedRows(of: entity(RowRules(read: .owner(Self.owner), write: .nobody))) == nil)
-        #expect(OwnedRows(of: entity(RowRules(read: .sharedWith(Self.shared), write: .nobody))) == nil)
+        #expect(AccountRows(of: entity(RowRules(read: .owner(Self.owner), write: .nobody))) == nil)
+        #expect(AccountRows(of: entity(RowRules(read: .sharedWith(Self.shared), write: .nobody))) == nil)
     }
 }

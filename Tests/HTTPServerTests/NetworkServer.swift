@@ -119,7 +119,7 @@ final class NetworkResponder: RequestResponder {
 extension NetworkResponder {
     /// Serves while `body` runs, which gets the port (nil at a Unix socket) and what stops the server gracefully.
     func serving(
-        _ address: ServerAddress = .tcp(host: "127.0.0.1", port: 0), certificate: ServerCertificate? = nil,
+        _ address: ListenAddress = .tcp(host: "127.0.0.1", port: 0), certificate: ServerCertificate? = nil,
         connections: Int = 100, idle: Duration = .seconds(60), halfClosed: Duration = .seconds(60),
         _ body: @escaping @Sendable (Int?, GracefulShutdownTestTrigger) async throws -> Void
     ) async throws {
@@ -150,7 +150,7 @@ final class ClientConnection: Sendable {
     private let channel: any Channel
     private let pieces: AsyncStream<String>
 
-    init(_ address: ServerAddress, _ handlers: [any ChannelHandler & Sendable] = []) async throws {
+    init(_ address: ListenAddress, _ handlers: [any ChannelHandler & Sendable] = []) async throws {
         let (pieces, received) = AsyncStream.makeStream(of: String.self)
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).channelInitializer { channel in
             channel.pipeline.addHandlers(handlers + [Receiver(received)])

@@ -38,13 +38,13 @@ final class SelfSignedFiles: Sendable {
         #expect(names.count == 2)
         let mode = try FileManager.default.attributesOfItem(atPath: files.key)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        let error = #expect(throws: CommandError.self) { try files.make([]) }
+        let error = #expect(throws: HostCommandError.self) { try files.make([]) }
         #expect(error?.description.contains("--force replaces it") == true)
         let before = try String(contentsOfFile: files.key, encoding: .utf8)
         try files.make(["--force"])
         #expect(try String(contentsOfFile: files.key, encoding: .utf8) != before)
         #expect(throws: (any Error).self) { try files.make(["--force", "--days", "0"]) }
-        let nowhere = #expect(throws: CommandError.self) {
+        let nowhere = #expect(throws: HostCommandError.self) {
             try SelfSignedCertificate.parse(["--certificate", "/nowhere/c", "--key", "/nowhere/k"]).run()
         }
         #expect(nowhere?.description == "/nowhere/k: cannot be written: no such file or directory.")
@@ -69,7 +69,7 @@ final class SelfSignedFiles: Sendable {
         #expect(FileFailure.reading(Configured.folder + "/demo.yaml") == nil)
         let missing = #expect(throws: (any Error).self) { try Data(contentsOf: URL(filePath: "/nowhere")) }
         #expect(missing.flatMap { FileFailure.sentence($0) }?.contains("no such file or directory") == true)
-        #expect(FileFailure.sentence(CommandError("x")) == nil)
+        #expect(FileFailure.sentence(HostCommandError("x")) == nil)
         #expect(FileFailure.sentence(CocoaError(.fileWriteOutOfSpace))?.contains("no space left") == true)
         #expect(FileFailure.sentence(CocoaError(.userCancelled))?.contains("the operation failed") == true)
     }
@@ -84,7 +84,7 @@ final class SelfSignedFiles: Sendable {
             (Configured.folder, "it is a directory"),
         ] {
             let options = try ConfigurationOptions.parse(["--config", file])
-            let error = #expect(throws: CommandError.self) { try options.load(BuiltInAdapters.all) }
+            let error = #expect(throws: HostCommandError.self) { try options.load(BuiltInAdapters.all) }
             #expect(error?.description.contains(words) == true)
         }
         let folder = FileManager.default.temporaryDirectory.appending(path: "portico-\(UUID().uuidString)")
@@ -97,7 +97,7 @@ final class SelfSignedFiles: Sendable {
             let file = folder.appending(path: "c.yaml").path
             try Data(bytes).write(to: URL(filePath: file))
             let options = try ConfigurationOptions.parse(["--config", file])
-            let error = #expect(throws: CommandError.self) { try options.load(BuiltInAdapters.all) }
+            let error = #expect(throws: HostCommandError.self) { try options.load(BuiltInAdapters.all) }
             #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
         }
     }

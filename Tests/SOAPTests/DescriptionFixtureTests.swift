@@ -18,9 +18,9 @@ struct DescriptionCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { file }
 
-    static func description(_ file: String) throws -> ServiceDescription {
+    static func description(_ file: String) throws -> SOAPServiceDescription {
         let folder = try #require(Bundle.module.resourceURL).appendingPathComponent("Fixtures")
-        return try ServiceDescription(contentsOf: folder.appendingPathComponent(file).path)
+        return try SOAPServiceDescription(contentsOf: folder.appendingPathComponent(file).path)
     }
 
     static let all: [DescriptionCase] = [
@@ -169,7 +169,7 @@ struct DescriptionCase: Sendable, CustomTestStringConvertible {
             let operation = try #require(description.operation(fixture.operation))
             let message = try SOAPMessage(try operation.request(fixture.value, description.schema))
             let written = try operation.request(fixture.value, description.schema)
-            var reader = ValueReader(description.schema)
+            var reader = SOAPValueReader(description.schema)
             var values = WireDictionary()
             for (element, declared) in zip(message.body, operation.input) {
                 values[element.name] = try reader.read(element, as: declared)

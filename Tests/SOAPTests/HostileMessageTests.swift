@@ -118,7 +118,7 @@ import WireFormats
         _ = description.schema.problems(in: element)
     }
 
-    private func read(_ schema: String) throws -> ServiceDescription {
+    private func read(_ schema: String) throws -> SOAPServiceDescription {
         let text = """
             <definitions xmlns='\(XSD.wsdl)' xmlns:xsd='\(XSD.namespace)' xmlns:t='urn:t'><types>\
             <xsd:schema targetNamespace='urn:t'>\(schema)</xsd:schema></types></definitions>
@@ -150,7 +150,7 @@ import WireFormats
         let bytes =
             "<e:Envelope xmlns:e='\(SOAPVersion.soap11.namespace)'><e:Body><tree xmlns='urn:departments'>\(items)</tree></e:Body></e:Envelope>"
         let element = try #require(try SOAPMessage(Array(bytes.utf8)).body.first)
-        var reader = ValueReader(description.schema, limit: 150)
+        var reader = SOAPValueReader(description.schema, limit: 150)
         #expect(throws: SOAPValueProblem.self) { try reader.read(element, as: operation.input[0]) }
     }
 }

@@ -49,7 +49,7 @@ final class AdminServer: RequestResponder {
         return try await withThrowingTaskGroup(of: Result?.self) { group in
             let (ports, listening) = AsyncStream.makeStream(of: Int?.self)
             for address in [
-                ServerAddress.unixSocket(path: data.path + "/admin.sock"), .tcp(host: "127.0.0.1", port: 0),
+                ListenAddress.unixSocket(path: data.path + "/admin.sock"), .tcp(host: "127.0.0.1", port: 0),
             ] {
                 group.addTask {
                     let listener = HTTPListener(configuration(address), responder: server)
@@ -73,7 +73,7 @@ final class AdminServer: RequestResponder {
         }
     }
 
-    private static func configuration(_ address: ServerAddress) -> ServerConfiguration {
+    private static func configuration(_ address: ListenAddress) -> ServerConfiguration {
         ServerConfiguration(
             address: address, certificate: nil, idle: .seconds(60), write: .seconds(60), writeRate: 1, readRate: 1,
             connections: 100, head: HeadLimits(fields: 100, bytes: 65_536), target: 16_384, chunk: 65_536,

@@ -10,7 +10,7 @@ public final class WorkerRuntime: MessageHandler {
         var declaration: AdapterDeclaration?
         var services: [any ServiceOperations] = []
         var scratch: String?
-        var metrics: HostMetrics?
+        var metrics: MetricSender?
         /// It does what it does beside its calls.
         var isActive = false
     }
@@ -169,7 +169,7 @@ public final class WorkerRuntime: MessageHandler {
     private func start(_ parameters: MessageMap, _ connection: MessageConnection) async throws -> WireValue {
         let start = try StartParameters(message: .dictionary(parameters.members))
         let upstreams = start.upstreams.map { HostUpstream($0, connection) }
-        let metrics = HostMetrics { connection.report(RequestMethod.metric, $0.parameters) }
+        let metrics = MetricSender { connection.report(RequestMethod.metric, $0.parameters) }
         let (scratch, declaration) = state.withLock { state in
             state.metrics = metrics
             return (state.scratch, state.declaration)

@@ -45,7 +45,7 @@ public enum ChatModule: AdapterModule {
             name: name, title: "Chat", summary: "Rooms, their members and their messages.", version: "1.0",
             entities: [
                 Rooms.entity(maximumMembers: settings.maximumMembers), Messages.entity, ReadPositions.entity,
-                Devices.entity, PushProgress.entity,
+                Devices.entity, NotificationProgress.entity,
             ] + (settings.bridge == nil ? [] : [BridgedRooms.entity, BridgedEchoes.entity]),
             operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), liveFeeds: [ChatFeed.declaration],
             rules: ChatRules(maximumRooms: settings.maximumRooms))

@@ -19,7 +19,7 @@ final class MessagePushes: Sendable {
         while context.push.platforms.isEmpty {
             guard await context.push.hasOtherPlatforms(than: []) else { return }
         }
-        let start = await PushProgress(context.records).read() ?? context.changeFeed.position
+        let start = await NotificationProgress(context.records).read() ?? context.changeFeed.position
         await withDiscardingTaskGroup { senders in
             var position = start
             while !Task.isCancelled {
@@ -61,7 +61,7 @@ final class MessagePushes: Sendable {
             await notify(turn.job)
             guard !Task.isCancelled, let position = turns.withLock({ $0.ended(turn) }) else { continue }
             do {
-                try await PushProgress(context.records).keep(position)
+                try await NotificationProgress(context.records).keep(position)
             } catch {
                 context.log.warning("the progress of pushes is not kept", ["detail": .text("\(error)")])
             }
@@ -177,7 +177,7 @@ extension Array {
 }
 
 /// Up to which log position members' devices have been notified.
-struct PushProgress: Sendable {
+struct NotificationProgress: Sendable {
     static let entity = Entity(
         "pushProgress", summary: "Up to which position members' devices have been notified of messages.",
         key: EntityKey(id, chosenBy: .caller),

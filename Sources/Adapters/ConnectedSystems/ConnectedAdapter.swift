@@ -41,12 +41,12 @@ public final class ConnectedAdapter: Adapter {
         return connected
     }
 
-    private func source(_ connected: ConnectedEntity) throws -> EntitySource {
+    private func source(_ connected: ConnectedEntity) throws -> ConnectedEntitySource {
         let (upstream, clock) = try system()
         guard case .address(let request) = connected.source else {
             throw PorticoError(.adapterUnavailable, "The entity \(connected.name) is a file.")
         }
-        return EntitySource(
+        return ConnectedEntitySource(
             connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock,
             revision: connection.revision)
     }

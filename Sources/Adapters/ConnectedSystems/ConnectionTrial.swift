@@ -61,7 +61,7 @@ public struct ConnectionTrial: Sendable {
         guard case .address(let request) = connected.source, let upstream else {
             throw PorticoError(.adapterUnavailable, "The connection names no upstream.")
         }
-        let source = EntitySource(
+        let source = ConnectedEntitySource(
             connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock,
             revision: connection.revision)
         let asked = try source.pageRequest(PagePosition(), nil)
@@ -73,7 +73,7 @@ public struct ConnectionTrial: Sendable {
                 "\(response.address.logged) answered \(response.status): see `credentials` of the upstream \(upstream.name)"
             )
         }
-        let fetched: EntitySource.Fetched
+        let fetched: ConnectedEntitySource.Fetched
         do { fetched = try source.read(response, PagePosition()) } catch let refusal as MirrorRefusal {
             throw try refusal.naming(listsOf: response, connected.rows, upstream.name)
         }

@@ -1,7 +1,7 @@
 import AdapterKit
 
 /// The rows of one connected entity: asks the other system page by page, for one record, and for one change.
-struct EntitySource: Sendable {
+struct ConnectedEntitySource: Sendable {
     let connected: ConnectedEntity
     let request: RequestTemplate
     let upstream: any Upstream
@@ -24,7 +24,7 @@ struct EntitySource: Sendable {
         next?.newest = newest
         var page = MirrorPage(found.rows, removed: found.removed, next: next?.text, age: fetched.age)
         if next == nil, connected.changes != nil, !newest.isEmpty {
-            page.cursor = ChangeCursor(full: since?.full ?? clock.now(), revision: revision, newest: newest).text
+            page.cursor = SourceCursor(full: since?.full ?? clock.now(), revision: revision, newest: newest).text
         }
         return page
     }
@@ -40,7 +40,7 @@ struct EntitySource: Sendable {
     }
 
     /// One page as the system has it.
-    func fetch(_ position: PagePosition, _ since: ChangeCursor?) async throws -> Fetched {
+    func fetch(_ position: PagePosition, _ since: SourceCursor?) async throws -> Fetched {
         try read(try await upstream.send(try pageRequest(position, since)), position)
     }
 
@@ -61,9 +61,9 @@ struct EntitySource: Sendable {
     }
 
     /// Throws `sync.fetchAgain` where it is time for every row.
-    private func cursor(_ asked: MirrorRequest) throws -> ChangeCursor? {
+    private func cursor(_ asked: MirrorRequest) throws -> SourceCursor? {
         guard let text = asked.since, let changes = connected.changes else { return nil }
-        guard let cursor = ChangeCursor(text), cursor.revision == revision,
+        guard let cursor = SourceCursor(text), cursor.revision == revision,
             asked.page != nil || !cursor.isDue(changes.full, at: clock.now())
         else {
             throw PorticoError(.fetchAgain, "Every row is fetched again.")
@@ -71,7 +71,7 @@ struct EntitySource: Sendable {
         return cursor
     }
 
-    func pageRequest(_ position: PagePosition, _ since: ChangeCursor?) throws -> UpstreamRequest {
+    func pageRequest(_ position: PagePosition, _ since: SourceCursor?) throws -> UpstreamRequest {
         if case .link = connected.paging.kind, !position.place.isEmpty {
             // Of the same server, as the page before said it.
             guard let address = UpstreamAddress(position.place), address.origin == upstream.url.origin else {
@@ -199,7 +199,7 @@ extension ChangeTracking {
 }
 
 /// Since what changes are asked for, when every row was fetched last, and by which state of the connection file.
-struct ChangeCursor: Sendable, Equatable {
+struct SourceCursor: Sendable, Equatable {
     let full: WireDate
     let revision: String
     let newest: String

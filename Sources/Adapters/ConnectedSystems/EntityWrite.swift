@@ -1,7 +1,7 @@
 import AdapterKit
 import WireFormats
 
-extension EntitySource {
+extension ConnectedEntitySource {
     /// Makes a change in the system.
     ///
     /// An update that sends more than the fields that change begins with what the system has now: the fields are replaced

@@ -44,7 +44,7 @@ extension FileGrammar {
     /// Deeper values are refused.
     static let maximumDepth = 32
     /// Secrets have no place in these files.
-    static let reader = ValueReader(secrets: SecretSource(environment: [:]) { _ in throw NoSecrets() })
+    static let reader = ConfigurationValueReader(secrets: SecretSource(environment: [:]) { _ in throw NoSecrets() })
     private struct NoSecrets: Error {}
 
     /// Everything that is wrong with the structure, in the order of the file.

@@ -75,9 +75,9 @@ struct SOAPSearch: Sendable {
             throw ConfigurationProblem(
                 "protocol", "`protocol: soap` needs `wsdl`, the file that describes the service.")
         }
-        let description: ServiceDescription
+        let description: SOAPServiceDescription
         do {
-            description = try ServiceDescription(
+            description = try SOAPServiceDescription(
                 contentsOf: file.hasPrefix("/") ? file : "\(configuration.directory)/\(file)")
         } catch {
             throw ConfigurationProblem("wsdl", "\(error).")
@@ -145,7 +145,7 @@ struct SOAPSearch: Sendable {
         }
     }
 
-    private static func operation(_ name: String, of description: ServiceDescription) throws -> SOAPOperation {
+    private static func operation(_ name: String, of description: SOAPServiceDescription) throws -> SOAPOperation {
         guard let operation = description.operation(name) else {
             let known = description.operations.map(\.name)
             let reasons = description.problems.prefix(5).map { " \($0)." }.joined()

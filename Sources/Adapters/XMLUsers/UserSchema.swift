@@ -5,7 +5,7 @@ enum UserSchema {
     static let mediaType = "application/xml; charset=utf-8"
 
     static let v2 = Array(
-        SchemaDocument(
+        UserSchemaDocument(
             namespace: UserOperations.namespace,
             elements: [
                 (UserOperations.listRoot.root, UserOperations.listShape),
@@ -19,7 +19,7 @@ enum UserSchema {
 /// Each root is a global element, each object shape a named type of a sequence: members in declared order, in the target
 /// namespace; a list member is its element from none to any number of times, a member that may be left out or null
 /// from none to once.
-struct SchemaDocument {
+struct UserSchemaDocument {
     let namespace: String
     let elements: [(root: String, shape: ObjectShape)]
 
@@ -100,11 +100,11 @@ extension String {
 }
 
 /// The form of a shape in a schema: a type by its name, or a built-in one with limits (XML Schema 1.0, part 2).
-enum SchemaType {
+enum UserSchemaType {
     case named(String)
     case restriction(of: String, facets: [(name: String, value: String)])
 
-    fileprivate static func limited(_ base: String, _ facets: [(name: String, value: String)]) -> SchemaType {
+    fileprivate static func limited(_ base: String, _ facets: [(name: String, value: String)]) -> UserSchemaType {
         facets.isEmpty ? .named(base) : .restriction(of: base, facets: facets)
     }
 }
@@ -115,7 +115,7 @@ extension Shape {
         if case .list(let item) = self { item } else { self }
     }
 
-    var schemaType: SchemaType {
+    var schemaType: UserSchemaType {
         switch self {
         case .any, .list: .named("xs:anyType")
         case .bool: .named("xs:boolean")
@@ -133,7 +133,7 @@ extension Shape {
 
 extension IntegerRange {
     /// `xs:int` where 32 bits are enough, since generated clients make their variables from it.
-    fileprivate var schemaType: SchemaType {
+    fileprivate var schemaType: UserSchemaType {
         let int = Int64(Int32.min)...Int64(Int32.max)
         let isInt = int.contains(range.lowerBound) && int.contains(range.upperBound)
         let whole = isInt ? int : Int64.min...Int64.max
@@ -145,7 +145,7 @@ extension IntegerRange {
 }
 
 extension TextLimits {
-    fileprivate var schemaType: SchemaType {
+    fileprivate var schemaType: UserSchemaType {
         var facets: [(name: String, value: String)] = []
         if minimumLength > 0 { facets.append(("minLength", "\(minimumLength)")) }
         if maximumLength < Self.defaultMaximum { facets.append(("maxLength", "\(maximumLength)")) }

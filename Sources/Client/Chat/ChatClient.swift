@@ -17,7 +17,7 @@ public struct ChatClient: Sendable {
     /// The account name of this device.
     public let user: String
     let ids: MessageIDs
-    let marks: ReadPositions
+    let marks: ReadMarks
 
     /// - Parameters:
     ///   - replica: of the same account; ``Portico/chat()`` puts both together.
@@ -28,7 +28,7 @@ public struct ChatClient: Sendable {
 
     init(replica: Replica, session: Session, user: String, ids: MessageIDs) {
         (self.replica, self.session, self.user, self.ids) = (replica, session, user, ids)
-        marks = ReadPositions(replica)
+        marks = ReadMarks(replica)
     }
 }
 

@@ -6,7 +6,7 @@ struct AttachmentExchange: Sendable {
     let limits: SyncLimits
 
     func download(_ digest: String) async throws -> [UInt8] {
-        guard AttachmentStore.isDigest(digest) else { throw ClientError.recordNotFound }
+        guard ReplicaAttachmentStore.isDigest(digest) else { throw ClientError.recordNotFound }
         var call = call("GET", digest)
         call.headers = [Header("Accept", "*/*")]
         call.largestAnswer = limits.largestAttachment

@@ -15,7 +15,7 @@ public final class Replica: Sendable {
     private let database: ReplicaDatabase
     private let runner: SyncRunner
     private let signals: ChangeSignals
-    private let attachments: AttachmentStore
+    private let attachments: ReplicaAttachmentStore
     private let makeID: @Sendable () -> String
     private let collections: [String]?
     private let lock: FolderLock
@@ -35,7 +35,7 @@ public final class Replica: Sendable {
         }
         let files = folder.appendingPathComponent("attachments", isDirectory: true)
         let (database, limits) = (database, settings.limits)
-        attachments = try storing { try AttachmentStore(files, database, session, limits) }
+        attachments = try storing { try ReplicaAttachmentStore(files, database, session, limits) }
         signals = ChangeSignals()
         makeID = settings.makeID
         collections = settings.collections

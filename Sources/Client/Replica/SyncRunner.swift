@@ -14,7 +14,7 @@ actor SyncRunner {
 
     let database: ReplicaDatabase
     let server: SyncServer
-    let attachments: AttachmentStore
+    let attachments: ReplicaAttachmentStore
     let signals: ChangeSignals
     let clock: any Clock<Duration>
     let limits: DeviceLimits
@@ -41,7 +41,7 @@ actor SyncRunner {
 
     /// - Throws: `ClientError.storage`.
     init(
-        _ database: ReplicaDatabase, _ server: SyncServer, _ attachments: AttachmentStore, _ signals: ChangeSignals,
+        _ database: ReplicaDatabase, _ server: SyncServer, _ attachments: ReplicaAttachmentStore, _ signals: ChangeSignals,
         _ limits: DeviceLimits, clock: any Clock<Duration>, makeClientID: @escaping @Sendable () -> String
     ) throws {
         (self.database, self.server, self.attachments, self.signals) = (database, server, attachments, signals)

@@ -73,7 +73,7 @@ extension ClientError {
     init(meaning error: any Error) {
         switch error {
         case let error as ClientError: self = error
-        case let error as MessageError: self = .unreadableAnswer(error.description)
+        case let error as SyncMessageError: self = .unreadableAnswer(error.description)
         case is CancellationError: self = .unreachable("cancelled")
         default: self = .unreadableAnswer("\(error)")
         }
@@ -90,7 +90,7 @@ extension ClientError {
 
 extension PullPage {
     /// Reads a page as ``init(from:)`` does, but leaves the records' fields where they lie.
-    init(reading tape: Tape) throws(MessageError) {
+    init(reading tape: Tape) throws(SyncMessageError) {
         var rest: WireDictionary = [:]
         var operations: [RecordOperation] = []
         for member in tape.members(at: 0) {
@@ -106,7 +106,7 @@ extension PullPage {
         self.operations = operations
     }
 
-    private static func operations(_ tape: Tape, at list: Int) throws(MessageError) -> [RecordOperation] {
+    private static func operations(_ tape: Tape, at list: Int) throws(SyncMessageError) -> [RecordOperation] {
         var operations: [RecordOperation] = []
         operations.reserveCapacity(tape.tokens[list].memberCount)
         var position = list + 1
@@ -120,7 +120,7 @@ extension PullPage {
 
 extension RecordOperation {
     /// Member by member, where they are as they should be; else as a value, which says what is wrong with it.
-    fileprivate init(reading tape: Tape, at position: Int) throws(MessageError) {
+    fileprivate init(reading tape: Tape, at position: Int) throws(SyncMessageError) {
         var (collection, id, operation, rev, fields): (String?, String?, String?, Int64?, EncodedFields?)
         for member in tape.members(at: position) {
             let (name, value) = (tape.string(of: tape.tokens[member]), tape.tokens[member + 1])

@@ -45,14 +45,14 @@ public struct ODataServiceWriter {
         return SourceFile(name: "\(name).swift", text: page.text)
     }
 
-    private func file(of type: QualifiedName, _ content: (inout SourceText) -> Void) -> SourceFile {
+    private func file(of type: QualifiedName, _ content: (inout IndentedSource) -> Void) -> SourceFile {
         var page = page(leftOut: [])
         page.block("extension \(name)", content)
         return SourceFile(name: "\(name)+\(types.name(type)).swift", text: page.text)
     }
 
-    private func page(leftOut: [String]) -> SourceText {
-        var page = SourceText()
+    private func page(leftOut: [String]) -> IndentedSource {
+        var page = IndentedSource()
         page.comment("swift-format-ignore-file", "//")
         page.comment(origin(leftOut: leftOut), "//")
         for module in ["Client", "Foundation"] { page.line("import \(module)") }
@@ -60,7 +60,7 @@ public struct ODataServiceWriter {
         return page
     }
 
-    private func writeService(_ page: inout SourceText) {
+    private func writeService(_ page: inout IndentedSource) {
         page.line("public let connection: ODataConnection")
         page.line()
         let root = "[\"odata\", \"v4\", \(SwiftName.literal(service))]"

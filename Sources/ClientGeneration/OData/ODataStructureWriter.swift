@@ -6,7 +6,7 @@ struct ODataStructureWriter {
     let types: ODataTypes
     let members: [ODataMember]
 
-    func write(to page: inout SourceText) {
+    func write(to page: inout IndentedSource) {
         page.block("public struct \(types.name(type.name)): \(type.isEntity ? "ODataEntity" : "ODataStructure")") {
             page in
             page.line("public static let odataType = \(SwiftName.literal(type.name.description))")
@@ -26,7 +26,7 @@ struct ODataStructureWriter {
     }
 
     /// A structure cannot hold another one of its own type, so a related entity lies in a list.
-    private func declare(_ member: ODataMember, _ page: inout SourceText) {
+    private func declare(_ member: ODataMember, _ page: inout IndentedSource) {
         guard member.kind == .link else { return page.line("public var \(member.member): \(member.declared)") }
         page.block("public var \(member.member): \(member.declared)") { page in
             page.line("get { \(member.storage).first }")
@@ -34,7 +34,7 @@ struct ODataStructureWriter {
         }
     }
 
-    private func writeInitializers(_ page: inout SourceText) {
+    private func writeInitializers(_ page: inout IndentedSource) {
         page.line()
         let parameters = members.map { "\($0.member): \($0.declared) = nil" }.joined(separator: ", ")
         page.block("public init(\(parameters))") { page in
@@ -50,7 +50,7 @@ struct ODataStructureWriter {
         }
     }
 
-    private func writeWriting(_ page: inout SourceText) {
+    private func writeWriting(_ page: inout IndentedSource) {
         page.line()
         page.block("public func write(to row: inout ODataRowWriter)") { page in
             for member in members {
@@ -60,7 +60,7 @@ struct ODataStructureWriter {
         }
     }
 
-    private func writeFields(_ page: inout SourceText) {
+    private func writeFields(_ page: inout IndentedSource) {
         page.line()
         page.block("public struct Fields: ODataFields") { page in
             page.line("let odataPath: ODataPath")
@@ -79,7 +79,7 @@ struct ODataEnumerationWriter {
     let type: EnumerationType
     let types: ODataTypes
 
-    func write(to page: inout SourceText) {
+    func write(to page: inout IndentedSource) {
         let name = types.name(type.name)
         page.block("public struct \(name): ODataEnumeration") { page in
             page.line("public static let odataType = \(SwiftName.literal(type.name.description))")

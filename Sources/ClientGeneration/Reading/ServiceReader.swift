@@ -5,7 +5,7 @@ import ValueTree
 public struct ServiceReader {
     private let document: WireValue
     private let service: String
-    private var types: TypeReader
+    private var types: OpenAPITypeReader
     private var leftOut: [String] = []
 
     public struct UnknownService: Error, Equatable {
@@ -18,11 +18,11 @@ public struct ServiceReader {
         let known = Set(DescribedOperation.all(in: document).map(\.service)).sorted()
         guard known.contains(service) else { throw UnknownService(name: service, known: known) }
         var reader = ServiceReader(
-            document: document, service: service, types: TypeReader(document: document, service: service))
+            document: document, service: service, types: OpenAPITypeReader(document: document, service: service))
         return reader.model()
     }
 
-    private init(document: WireValue, service: String, types: TypeReader) {
+    private init(document: WireValue, service: String, types: OpenAPITypeReader) {
         self.document = document
         self.service = service
         self.types = types

@@ -4,7 +4,7 @@ public struct SwiftWriter: ClientWriter {
     public init() {}
 
     public func write(_ service: ServiceModel) -> SourceFile {
-        var page = SourceText()
+        var page = IndentedSource()
         page.comment("swift-format-ignore-file", "//")
         page.comment(service.origin, "//")
         page.line("import Client")
@@ -96,7 +96,7 @@ struct SwiftObject {
         self.type = type
     }
 
-    func write(to page: inout SourceText) {
+    func write(to page: inout IndentedSource) {
         page.block("public struct \(type.name): Codable, Sendable, Equatable") { page in
             for member in type.members {
                 page.comment(member.summary, "///")
@@ -112,7 +112,7 @@ struct SwiftObject {
         SwiftName.type(member.type, of: member.name) + (member.isRequired ? "" : "?")
     }
 
-    private func writeInitializer(_ page: inout SourceText) {
+    private func writeInitializer(_ page: inout IndentedSource) {
         let ordered = type.members.filter(\.isRequired) + type.members.filter { !$0.isRequired }
         let parameters = ordered.map { member in
             "\(SwiftName.member(member.name)): \(Self.type(member))" + (member.isRequired ? "" : " = nil")
@@ -125,7 +125,7 @@ struct SwiftObject {
         }
     }
 
-    private func writeKeys(_ page: inout SourceText) {
+    private func writeKeys(_ page: inout IndentedSource) {
         guard type.members.contains(where: { SwiftName.bare($0.name) != $0.name }) else { return }
         page.line()
         page.block("private enum CodingKeys: String, CodingKey") { page in
@@ -135,7 +135,7 @@ struct SwiftObject {
         }
     }
 
-    private func writeChoices(_ member: ObjectMember, _ page: inout SourceText) {
+    private func writeChoices(_ member: ObjectMember, _ page: inout IndentedSource) {
         guard let choices = member.type.choices else { return }
         page.line()
         page.block("public enum \(NameWords(member.name).upperCamel): String, Codable, Sendable") { page in
@@ -152,7 +152,7 @@ struct SwiftOperation {
         self.operation = operation
     }
 
-    func write(to page: inout SourceText) {
+    func write(to page: inout IndentedSource) {
         page.line()
         page.comment(operation.summary, "///")
         let described = operation.parameters.filter { !$0.summary.isEmpty }

@@ -4,7 +4,7 @@ public struct TypeScriptWriter: ClientWriter {
     public init() {}
 
     public func write(_ service: ServiceModel) -> SourceFile {
-        var page = SourceText(indentation: "  ")
+        var page = IndentedSource(indentation: "  ")
         page.comment(service.origin, "//")
         page.line()
         page.comment("What carries the calls: a `Portico` of portico.js.", "//")
@@ -25,7 +25,7 @@ public struct TypeScriptWriter: ClientWriter {
         return SourceFile(name: "\(service.typeName).ts", text: page.text)
     }
 
-    private static func write(_ type: ObjectType, to page: inout SourceText) {
+    private static func write(_ type: ObjectType, to page: inout IndentedSource) {
         page.line()
         page.block("export interface \(type.name)") { page in
             for member in type.members {
@@ -37,7 +37,7 @@ public struct TypeScriptWriter: ClientWriter {
         }
     }
 
-    private static func writeQuery(to page: inout SourceText) {
+    private static func writeQuery(to page: inout IndentedSource) {
         page.line()
         page.block("function withQuery(path: string, query: object): string") { page in
             page.line(
@@ -75,7 +75,7 @@ enum TypeScriptName {
     }
 
     /// A comment, which its own text cannot end.
-    static func document(_ lines: [String], to page: inout SourceText) {
+    static func document(_ lines: [String], to page: inout IndentedSource) {
         let said = lines.filter { !$0.isEmpty }.map { $0.replacing("*/", with: "* /") }
         guard !said.isEmpty else { return }
         page.line("/**")
@@ -92,7 +92,7 @@ struct TypeScriptOperation {
         self.operation = operation
     }
 
-    func write(to page: inout SourceText) {
+    func write(to page: inout IndentedSource) {
         page.line()
         let described = operation.parameters.filter { !$0.summary.isEmpty }
         TypeScriptName.document(

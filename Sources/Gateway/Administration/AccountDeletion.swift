@@ -50,7 +50,7 @@ struct AccountDeletion: Sendable {
         for served in accounts.roles.adapters {
             let declaration = served.declaration
             for entity in declaration.entities where declaration.mirror(of: entity.name) == nil {
-                guard let owned = OwnedRows(of: entity) else { continue }
+                guard let owned = AccountRows(of: entity) else { continue }
                 let rows = try await rows(owned, of: account.name, in: CollectionID(declaration.name, entity.name))
                 if !rows.alone.isEmpty || rows.shared > 0 { found.append(rows) }
             }
@@ -58,7 +58,7 @@ struct AccountDeletion: Sendable {
         return found
     }
 
-    private func rows(_ owned: OwnedRows, of name: AccountName, in collection: CollectionID) async throws -> Rows {
+    private func rows(_ owned: AccountRows, of name: AccountName, in collection: CollectionID) async throws -> Rows {
         var rows = Rows(collection: collection)
         var start = Query.Start.first
         while true {

@@ -173,7 +173,7 @@ struct SOAPEndpoint: Endpoint {
     ) throws(PorticoError) -> WireDictionary {
         let read: WireValue
         do {
-            var reader = ValueReader(context.definition.schema, limit: context.services.limits.values)
+            var reader = SOAPValueReader(context.definition.schema, limit: context.services.limits.values)
             read = try reader.read(element, as: called.input)
         } catch {
             throw PorticoError(

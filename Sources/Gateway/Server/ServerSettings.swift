@@ -4,7 +4,7 @@ import IPAddresses
 
 /// The configuration of a ``GatewayServer``, each value by its name in the configuration reference.
 public struct ServerSettings: Sendable {
-    public var address: ServerAddress
+    public var address: ListenAddress
     /// Others are refused before anything is looked up; nil: it answers for every host.
     public var hosts: KnownHosts?
     /// `http.deadlines.head`: how long a connection may stay idle or take to send a request's head.
@@ -36,7 +36,7 @@ public struct ServerSettings: Sendable {
     /// Called for every request; must not block. Nil: there is no access log.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
 
-    public init(address: ServerAddress) {
+    public init(address: ListenAddress) {
         self.address = address
     }
 

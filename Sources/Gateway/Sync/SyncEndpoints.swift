@@ -38,7 +38,7 @@ struct PullEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let body = try await services.bodies.message(request, as: SyncShapes.pull)
-        let asked = try readMessage { () throws(MessageError) in try PullRequest(from: body.value) }
+        let asked = try readMessage { () throws(SyncMessageError) in try PullRequest(from: body.value) }
         let pulls = sync.pulls
         let caller = request.caller.syncing
         let page: PullPage
@@ -96,7 +96,7 @@ struct PushEndpoint: Endpoint {
 
     private func message(_ request: AuthenticatedRequest) async throws -> (PushRequest, CoarseDates?) {
         let body = try await services.bodies.message(request, as: SyncShapes.push)
-        var push = try readMessage { () throws(MessageError) in try PushRequest(from: body.value) }
+        var push = try readMessage { () throws(SyncMessageError) in try PushRequest(from: body.value) }
         guard push.mutations.count <= sync.settings.mutations else {
             throw PorticoError(
                 .requestLimitExceeded, "A push has at most \(sync.settings.mutations) mutations.", target: "mutations")

@@ -158,7 +158,7 @@ extension BodyReader {
 }
 
 extension PorticoError {
-    init(_ error: MessageError) {
+    init(_ error: SyncMessageError) {
         self.init(.requestInvalid, "A message of the sync protocol is wrong: \(error).", target: error.member)
     }
 }

@@ -24,7 +24,7 @@ final class AdapterProgram: Sendable {
     private let state: Mutex<State>
     private let isBeingAsked = Mutex(false)
     /// By which it is run to be asked.
-    private let settings: Mutex<Result<WorkerSettings, CommandError>>
+    private let settings: Mutex<Result<WorkerSettings, HostCommandError>>
     private let returns = Mutex<WorkQueue<AdapterName>?>(nil)
 
     /// A program that was installed as this adapter, or is being installed; nil: one that a configuration names.
@@ -71,7 +71,7 @@ final class AdapterProgram: Sendable {
     }
 
     /// It is asked with these settings from now on; a failure is why it cannot be.
-    func use(_ settings: Result<WorkerSettings, CommandError>) { self.settings.withLock { $0 = settings } }
+    func use(_ settings: Result<WorkerSettings, HostCommandError>) { self.settings.withLock { $0 = settings } }
 
     /// Asks those that were not asked yet, side by side: one that hangs takes its time once, not for each that does. What is wrong
     /// with them is thrown by ``adapter()``. Blocks its thread.
@@ -124,7 +124,7 @@ final class AdapterProgram: Sendable {
         else { return }
         defer { isBeingAsked.withLock { $0 = false } }
         do {
-            guard !path.isEmpty else { throw CommandError(reason) }
+            guard !path.isEmpty else { throw HostCommandError(reason) }
             let settings = try settings.withLock { $0 }.get()
             let plugin = try checked(await WorkerPlugin.asking(path, settings, hint: hint))
             state.withLock { $0 = .known(plugin) }
@@ -157,13 +157,13 @@ final class AdapterProgram: Sendable {
 
     private func checked(_ plugin: WorkerPlugin) throws -> WorkerPlugin {
         guard let name, plugin.name != name else { return plugin }
-        throw CommandError(
+        throw HostCommandError(
             "The program of the adapter \(name) names itself \(plugin.name). The two names must be the same.")
     }
 
     private func absentAdapter() throws -> ConfigurableAdapter {
         guard let name = name ?? last?.declaration.name else {
-            throw CommandError(absence ?? "The program \(path) does not answer.")
+            throw HostCommandError(absence ?? "The program \(path) does not answer.")
         }
         let last = last?.declaration.name == name ? last?.declaration : nil
         let declaration = last ?? .unknown(name)

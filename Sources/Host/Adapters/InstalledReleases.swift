@@ -21,7 +21,7 @@ struct InstalledReleases: Sendable {
             let folder = InstalledAdapters("\(files.data)/\(Self.folderName)")
             found = try folder.all(trusting: keys)
         } catch {
-            throw CommandError(error.message)
+            throw HostCommandError(error.message)
         }
         programs = Dictionary(
             found.map { name, result in
@@ -54,13 +54,13 @@ struct InstalledReleases: Sendable {
         }
     }
 
-    private func collision(of name: AdapterName, isBeingInstalled: Bool) -> CommandError {
+    private func collision(of name: AdapterName, isBeingInstalled: Bool) -> HostCommandError {
         guard !isBeingInstalled else {
-            return CommandError(
+            return HostCommandError(
                 "There is an adapter \(name) already, which comes with the gateway or is named under `plugins`: take it out of "
                     + "`plugins`, or install the package under another name.")
         }
-        return CommandError(
+        return HostCommandError(
             "There are two adapters \(name): one was installed as a package, and one comes with the gateway or is named under "
                 + "`plugins`. Take that one out of `plugins`, or remove the package: with `porticoctl adapters remove \(name)` "
                 + "while the gateway serves, else by removing \(files.data)/\(Self.folderName)/\(name).")

@@ -43,7 +43,7 @@ struct WorkerPlugin: Sendable {
             try await Self.asking(path, settings, hint: nil) { try await $0.describe(configuration) }
         }
         guard description.declaration.name == name else {
-            throw CommandError(
+            throw HostCommandError(
                 "plugin \(path): it declares the adapter \(description.declaration.name), and its response to hello names \(name)."
             )
         }
@@ -101,7 +101,7 @@ struct WorkerPlugin: Sendable {
                 throw error
             }
         } catch let error as PorticoError {
-            throw CommandError("plugin \(path): \(error.message) \(error.logDetail ?? "")")
+            throw HostCommandError("plugin \(path): \(error.message) \(error.logDetail ?? "")")
         }
     }
 
@@ -137,7 +137,7 @@ struct WorkerPlugin: Sendable {
             _ = await process.exited()
             killing.cancel()
             let hint = ended.end.isOfItsRun ? hint.map { " (\($0))" } ?? "" : ""
-            throw CommandError("plugin \(path): \(reason(ended.end, process))\(hint)")
+            throw HostCommandError("plugin \(path): \(reason(ended.end, process))\(hint)")
         }
     }
 
@@ -184,7 +184,7 @@ struct WorkerPlugin: Sendable {
 
         func get() throws -> Answer {
             guard let result = value.withLock({ $0 }) else {
-                throw CommandError("The adapter's program was not asked.")
+                throw HostCommandError("The adapter's program was not asked.")
             }
             return try result.get()
         }

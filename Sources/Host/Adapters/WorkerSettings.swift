@@ -103,7 +103,7 @@ struct WorkerSettings: Sendable, Equatable {
         return try paths.map { path in
             guard let file = ResolvedPath(existing: path) else {
                 // No mistake of the configuration: it may come back, and the others are served meanwhile.
-                throw CommandError("\(section.path).readable: there is no such file, or it cannot be reached: \(path).")
+                throw HostCommandError("\(section.path).readable: there is no such file, or it cannot be reached: \(path).")
             }
             if let reason = files.refusal(of: file) {
                 throw section.wrong("readable", "A worker may not read \(path): \(reason).")

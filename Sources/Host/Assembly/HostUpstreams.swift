@@ -17,7 +17,7 @@ final class HostUpstreams: Sendable {
         }
 
         func transport(_ name: UpstreamName) throws -> HTTPUpstream {
-            guard let transport = all[name] else { throw CommandError("There is no upstream \(name).") }
+            guard let transport = all[name] else { throw HostCommandError("There is no upstream \(name).") }
             return transport
         }
     }

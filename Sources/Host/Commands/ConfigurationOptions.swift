@@ -55,9 +55,9 @@ struct ConfigurationOptions: ParsableArguments {
                 directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data, compiled: compiled,
                 plugins: known, packages: packages, toleratesUnknown: toleratesUnknown)
         } catch let errors as ConfigurationErrors {
-            throw CommandError(errors.description)
+            throw HostCommandError(errors.description)
         } catch let error as ConfigurationError {
-            throw CommandError(error.description)
+            throw HostCommandError(error.description)
         }
     }
 
@@ -81,9 +81,9 @@ struct ConfigurationOptions: ParsableArguments {
                 DispatchQueue(label: "configuration").async { continuation.resume(with: Result { try load() }) }
             }
         } catch let errors as ConfigurationErrors {
-            throw CommandError(errors.description)
+            throw HostCommandError(errors.description)
         } catch let error as ConfigurationError {
-            throw CommandError(error.description)
+            throw HostCommandError(error.description)
         }
     }
 
@@ -93,8 +93,8 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private func read(_ file: String) throws -> String {
-        do throws(CommandError) { return try ConfigurationFile.text(file) } catch {
-            throw CommandError("\(file): cannot be read: \(error).")
+        do throws(HostCommandError) { return try ConfigurationFile.text(file) } catch {
+            throw HostCommandError("\(file): cannot be read: \(error).")
         }
     }
 }
@@ -134,7 +134,7 @@ struct Check<Program: HostProgram>: AsyncParsableCommand {
             try await store.install(plan.collections)
         } catch let error as PorticoError {
             await store.close()
-            throw CommandError(error.message)
+            throw HostCommandError(error.message)
         }
         await store.close()
     }

@@ -21,7 +21,7 @@ struct Explain: ParsableCommand {
         }
         guard let known = ErrorCode(rawValue: code) else {
             let similar = ErrorExplanation.suggestions(for: code)
-            throw CommandError(
+            throw HostCommandError(
                 "There is no code \(code)."
                     + (similar.isEmpty ? " `portico explain` lists all." : " Is it \(similar.joined(separator: ", "))?")
             )

@@ -23,7 +23,7 @@ struct FetchDocument<Program: HostProgram>: AsyncParsableCommand {
     func run() async throws {
         let plan = try await options.planWithoutAdapters()
         guard let name = UpstreamName(upstream) else {
-            throw CommandError("\(upstream) cannot be the name of an upstream.")
+            throw HostCommandError("\(upstream) cannot be the name of an upstream.")
         }
         let system = try plan.upstream(name)
         let result: Result<[UInt8], any Error>
@@ -32,34 +32,34 @@ struct FetchDocument<Program: HostProgram>: AsyncParsableCommand {
         switch result {
         case .success(let bytes): FileHandle.standardOutput.write(Data(bytes))
         case .failure(let failure as UpstreamFailure):
-            throw CommandError("\(address) cannot be read: \(failure.kind.rawValue): \(failure.detail)")
+            throw HostCommandError("\(address) cannot be read: \(failure.kind.rawValue): \(failure.detail)")
         case .failure(let error): throw error
         }
     }
 
     private func document(of system: any Upstream) async throws -> [UInt8] {
         guard let place = system.url.resolving(address), place.origin == system.url.origin else {
-            throw CommandError(
+            throw HostCommandError(
                 "\(address) is no address at the server of the upstream \(system.name), \(system.url.origin).")
         }
         let response = try await system.send(UpstreamRequest(.get, place, fields: ["Accept": accept]))
-        guard response.status == 200 else { throw CommandError("\(place.logged) answered \(response.status).") }
+        guard response.status == 200 else { throw HostCommandError("\(place.logged) answered \(response.status).") }
         return response.body
     }
 }
 
 extension HostPlan {
-    /// A system as the gateway calls it in its own name. Throws ``CommandError`` where there is none, or it is called in its
+    /// A system as the gateway calls it in its own name. Throws ``HostCommandError`` where there is none, or it is called in its
     /// callers' names.
     func upstream(_ name: UpstreamName) throws -> (transport: HTTPUpstream, called: any Upstream) {
-        guard let planned = settings.upstreams[name] else { throw CommandError("There is no upstream \(name).") }
+        guard let planned = settings.upstreams[name] else { throw HostCommandError("There is no upstream \(name).") }
         guard case .own(let credentials) = planned.credentials, !planned.actsForCallers else {
-            throw CommandError("The upstream \(name) is called in its callers' names, and here is none.")
+            throw HostCommandError("The upstream \(name) is called in its callers' names, and here is none.")
         }
         let log = Log { _ in }
         let transport = HTTPUpstream(planned.settings, log: log)
         let authorized = AuthorizedUpstream(transport, credentials, clock: SystemClock()) { _ in
-            throw CommandError("The upstream \(name) is called in its callers' names, and here is none.")
+            throw HostCommandError("The upstream \(name) is called in its callers' names, and here is none.")
         }
         guard planned.isRehearsed else { return (transport, authorized) }
         return (transport, RecordReplayUpstream(authorized, planned.source, planned.chaos, log: log))

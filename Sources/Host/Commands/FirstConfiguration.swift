@@ -62,15 +62,15 @@ struct FirstConfiguration {
             """
     }
 
-    /// Names with commas between them; `none` or nothing: none of them. Throws ``CommandError``.
-    func adapters(named text: String) throws(CommandError) -> [AdapterName] {
+    /// Names with commas between them; `none` or nothing: none of them. Throws ``HostCommandError``.
+    func adapters(named text: String) throws(HostCommandError) -> [AdapterName] {
         let names = text.split { $0 == "," || $0.isWhitespace }.map(String.init)
         guard names != ["none"] else { return [] }
         var adapters: [AdapterName] = []
         for name in names {
             guard let adapter = known.first(where: { $0.text == name }) else {
                 let near = NearestName.sentence(name, among: known.map(\.text))
-                throw CommandError(
+                throw HostCommandError(
                     "There is no adapter \(name).\(near) They are \(known.map(\.text).joined(separator: ", ")).")
             }
             if !adapters.contains(adapter) { adapters.append(adapter) }

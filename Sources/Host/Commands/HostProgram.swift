@@ -67,7 +67,7 @@ struct HostCommand<Program: HostProgram>: AsyncParsableCommand {
                 try command.run()
             }
         } catch let error where FileFailure.sentence(error) != nil {
-            exit(withError: CommandError(FileFailure.sentence(error) ?? ""))
+            exit(withError: HostCommandError(FileFailure.sentence(error) ?? ""))
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             let mistyped = MistypedVerb(Array(CommandLine.arguments.dropFirst()), of: HostCommand.self)

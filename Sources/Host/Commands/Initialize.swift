@@ -91,13 +91,13 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
         var first = FirstConfiguration(Program.adapters)
         first.host = try answer(host, "Address to listen at", first.host)
         guard !first.host.isEmpty, first.host.allSatisfy({ $0.isLetter || $0.isNumber || "-.:".contains($0) }) else {
-            throw CommandError("\(first.host) is no address, such as 127.0.0.1 or 0.0.0.0.")
+            throw HostCommandError("\(first.host) is no address, such as 127.0.0.1 or 0.0.0.0.")
         }
         first.port = port ?? first.port
         if port == nil, !yes {
             let text = try answer(nil, "Port", String(first.port))
             guard let port = Int(text), (0...65_535).contains(port) else {
-                throw CommandError("A port is a number from 0 to 65535, not \(text).")
+                throw HostCommandError("A port is a number from 0 to 65535, not \(text).")
             }
             first.port = port
         }
@@ -110,7 +110,7 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
     private func administrator() throws -> AccountName {
         let text = try answer(admin, "Name of the first administrator", FirstConfiguration.administrator)
         guard let name = AccountName(text) else {
-            throw CommandError("\(text) is no name for an account: it has letters, digits and . _ - between them.")
+            throw HostCommandError("\(text) is no name for an account: it has letters, digits and . _ - between them.")
         }
         return name
     }
@@ -119,7 +119,7 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
     private func answer(_ option: String?, _ question: String, _ usual: String) throws -> String {
         if let option { return option }
         guard !yes else { return usual }
-        guard let typed = Terminal.ask("\(question) [\(usual)]: ") else { throw CommandError("Nothing was done.") }
+        guard let typed = Terminal.ask("\(question) [\(usual)]: ") else { throw HostCommandError("Nothing was done.") }
         let text = typed.trimmingCharacters(in: .whitespaces)
         return text.isEmpty ? usual : text
     }
@@ -127,37 +127,37 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
     private func password() throws -> (secret: Secret, isMade: Bool) {
         if let passwordFile {
             let text: String
-            do throws(CommandError) { text = try ConfigurationFile.text(passwordFile) } catch {
-                throw CommandError("\(passwordFile): cannot be read: \(error).")
+            do throws(HostCommandError) { text = try ConfigurationFile.text(passwordFile) } catch {
+                throw HostCommandError("\(passwordFile): cannot be read: \(error).")
             }
             let line = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
-            guard !line.isEmpty else { throw CommandError("\(passwordFile): the first line is empty.") }
+            guard !line.isEmpty else { throw HostCommandError("\(passwordFile): the first line is empty.") }
             return (Secret(String(line)), false)
         }
         guard !yes else { return (MadePassword.next(), true) }
         do throws(PasswordPrompt.Refusal) { return (Secret(try PasswordPrompt.read(isNew: true)), false) } catch {
-            throw CommandError(error.description)
+            throw HostCommandError(error.description)
         }
     }
 
     // MARK: What is made
 
     /// The text of a configuration that is there and stays; nil: there is none yet.
-    private func keptConfiguration(_ file: String) throws(CommandError) -> String? {
+    private func keptConfiguration(_ file: String) throws(HostCommandError) -> String? {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         guard keep else {
-            throw CommandError(
+            throw HostCommandError(
                 "\(file): there is a configuration already. --keep uses it as it is; or name another folder, or move it away."
             )
         }
         let unused = [("host", host), ("port", port.map(String.init)), ("adapters", adapters)].filter { $0.1 != nil }
         guard unused.isEmpty else {
             let options = unused.map { "--\($0.0)" }.joined(separator: ", ")
-            throw CommandError(
+            throw HostCommandError(
                 "\(file) is there already and stays as it is: \(options) would have no effect. Edit the file.")
         }
-        do throws(CommandError) { return try ConfigurationFile.text(file) } catch {
-            throw CommandError("\(file): cannot be read: \(error).")
+        do throws(HostCommandError) { return try ConfigurationFile.text(file) } catch {
+            throw HostCommandError("\(file): cannot be read: \(error).")
         }
     }
 
@@ -169,9 +169,9 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
                 overrides: [], directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data,
                 compiled: Program.adapters)
         } catch let errors as ConfigurationErrors {
-            throw CommandError(errors.description)
+            throw HostCommandError(errors.description)
         } catch let error as ConfigurationError {
-            throw CommandError(error.description)
+            throw HostCommandError(error.description)
         }
     }
 
@@ -184,7 +184,7 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
             directory = try DirectoryOwner(of: plan.settings.dataDirectory.path)
             try directory.impersonate()
         } catch {
-            throw CommandError(error.description)
+            throw HostCommandError(error.description)
         }
         defer { directory.endImpersonation() }
         do {
@@ -206,21 +206,21 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
                 throw error
             }
         } catch let error as PorticoError {
-            throw CommandError(error.message)
+            throw HostCommandError(error.message)
         }
     }
 
     /// Where another one came to be meanwhile, that one stays.
     private static func write(_ text: String, to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw CommandError("\(path): cannot be written: \(FileFailure.systemReason).") }
+        guard descriptor >= 0 else { throw HostCommandError("\(path): cannot be written: \(FileFailure.systemReason).") }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: Data(text.utf8))
             try file.synchronize()
             try file.close()
         } catch {
-            throw CommandError(FileFailure.sentence(error) ?? "\(path): cannot be written.")
+            throw HostCommandError(FileFailure.sentence(error) ?? "\(path): cannot be written.")
         }
     }
 
@@ -228,7 +228,7 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
         file: String, data: String, _ plan: HostPlan, _ name: AccountName, isKept: Bool, isNew: Bool, made: Secret?
     ) {
         for warning in plan.warnings { FileHandle.standardError.write(Data("warning: \(warning)\n".utf8)) }
-        do throws(CommandError) { try Listener.checkAddresses(plan.settings) } catch {
+        do throws(HostCommandError) { try Listener.checkAddresses(plan.settings) } catch {
             FileHandle.standardError.write(Data("warning: \(error)\n".utf8))
         }
         print("The configuration is \(file)\(isKept ? ", as it was" : ""), the data directory \(data).")

@@ -32,7 +32,7 @@ struct SelfSignedCertificate: ParsableCommand {
 
     func run() throws {
         for path in [key, certificate] where !force && FileManager.default.fileExists(atPath: path) {
-            throw CommandError("\(path): there is a file already; --force replaces it.")
+            throw HostCommandError("\(path): there is a file already; --force replaces it.")
         }
         let secret = P256.Signing.PrivateKey()
         try write(secret.pemRepresentation, to: key, permissions: 0o600)
@@ -65,13 +65,13 @@ struct SelfSignedCertificate: ParsableCommand {
     private func write(_ text: String, to path: String, permissions: mode_t) throws {
         if force { unlink(path) }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
-        guard descriptor >= 0 else { throw CommandError("\(path): cannot be written: \(FileFailure.systemReason).") }
+        guard descriptor >= 0 else { throw HostCommandError("\(path): cannot be written: \(FileFailure.systemReason).") }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: Data(text.utf8))
             try file.close()
         } catch {
-            throw CommandError(FileFailure.sentence(error) ?? "\(path): cannot be written.")
+            throw HostCommandError(FileFailure.sentence(error) ?? "\(path): cannot be written.")
         }
     }
 }

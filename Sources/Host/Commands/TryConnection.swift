@@ -26,7 +26,7 @@ struct TryConnection<Program: HostProgram>: AsyncParsableCommand {
         let connection = try read()
         let upstream = try connection.upstream.map { named in
             guard plan.settings.upstreams[named.name] != nil else {
-                throw CommandError("\(named.location): There is no upstream \(named.name).")
+                throw HostCommandError("\(named.location): There is no upstream \(named.name).")
             }
             return try plan.upstream(named.name)
         }
@@ -40,7 +40,7 @@ struct TryConnection<Program: HostProgram>: AsyncParsableCommand {
         var reports: [WireDictionary] = []
         for name in names { reports.append(await trial.report(name)) }
         await upstream?.transport.stop()
-        guard !names.isEmpty else { throw CommandError("\(self.connection) has no such entity.") }
+        guard !names.isEmpty else { throw HostCommandError("\(self.connection) has no such entity.") }
         switch output {
         case .json:
             let value = WireValue.array(reports.map { .dictionary($0) })
@@ -54,11 +54,11 @@ struct TryConnection<Program: HostProgram>: AsyncParsableCommand {
 
     private func read() throws -> Connection {
         let text: String
-        do throws(CommandError) { text = try ConfigurationFile.text(connection) } catch {
-            throw CommandError("\(connection): cannot be read: \(error).")
+        do throws(HostCommandError) { text = try ConfigurationFile.text(connection) } catch {
+            throw HostCommandError("\(connection): cannot be read: \(error).")
         }
         do throws(ConfigurationErrors) { return try Connection(text, file: connection) } catch {
-            throw CommandError(error.description)
+            throw HostCommandError(error.description)
         }
     }
 

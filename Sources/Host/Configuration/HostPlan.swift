@@ -71,7 +71,7 @@ struct HostPlan {
 
     /// `compiled`: the adapters of this program. `known`: the plugins that were asked already. `packages`: the adapters that are
     /// installed; nil: those of the data directory. `toleratesUnknown`: keys of adapters that are not there, and options of installed ones that
-    /// their versions do not have, are warnings. Throws ``ConfigurationErrors`` and ``CommandError``.
+    /// their versions do not have, are warnings. Throws ``ConfigurationErrors`` and ``HostCommandError``.
     init(
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
         compiled: [CompiledAdapter], plugins known: PluginPrograms? = nil, packages installed: InstalledReleases? = nil,
@@ -149,7 +149,7 @@ struct HostPlan {
             guard let name = program.knownName else { continue }
             do {
                 program.use(.success(try WorkerSettings(of: name, resolved, files: files)))
-            } catch let error as CommandError {
+            } catch let error as HostCommandError {
                 program.use(.failure(error))
             }
         }
@@ -269,7 +269,7 @@ struct HostPlan {
                 if let adapter { planned.append(adapter) }
             } catch let found as ConfigurationErrors {
                 errors += found.errors
-            } catch let error as CommandError {
+            } catch let error as HostCommandError {
                 try leave(module.program, because: error, isStart: isStart)
                 isComplete = false
             }
@@ -280,7 +280,7 @@ struct HostPlan {
     }
 
     /// Throws the error where the program cannot be left out.
-    private static func leave(_ program: AdapterProgram?, because error: CommandError, isStart: Bool) throws {
+    private static func leave(_ program: AdapterProgram?, because error: HostCommandError, isStart: Bool) throws {
         guard isStart, let program, program.absence == nil, program.markUnavailable(because: "\(error)") else {
             throw error
         }
@@ -295,7 +295,7 @@ struct HostPlan {
         let served = adapters.filter { $0.program == nil } + adapters.filter { $0.program != nil && !$0.isAbsent }
         for planned in served {
             guard let problem = claims.take(planned.declaration) else { continue }
-            try leave(planned.program, because: CommandError(problem), isStart: isStart)
+            try leave(planned.program, because: HostCommandError(problem), isStart: isStart)
             throw WorkerUnavailable()
         }
         return adapters.map { planned in
@@ -364,7 +364,7 @@ struct HostPlan {
             let granted = try rights.granted(to: declaration.keepingRowsOfCallers(of: ofCallers))
             // With the rights that the configuration gives.
             if let problem = (module.problems + granted.problems).first {
-                throw CommandError("The adapter \(module.name) cannot be served: \(problem).")
+                throw HostCommandError("The adapter \(module.name) cannot be served: \(problem).")
             }
             return PlannedAdapter(
                 adapter: try module.make(configuration, worker),
@@ -382,12 +382,12 @@ struct HostPlan {
             ])
         } catch let errors as ConfigurationErrors {
             throw errors
-        } catch let error as CommandError {
+        } catch let error as HostCommandError {
             throw error
         } catch let refusal as WorkerRefusal {
-            throw CommandError(refusal.description)
+            throw HostCommandError(refusal.description)
         } catch {
-            throw CommandError(
+            throw HostCommandError(
                 "The adapter \(module.name) cannot be made: \(FileFailure.sentence(error) ?? "\(error)")")
         }
     }
@@ -732,7 +732,7 @@ struct ConnectionPlan {
         }
         let path = written.hasPrefix("/") ? written : "\(directory)/\(written)"
         let text: String
-        do throws(CommandError) { text = try ConfigurationFile.text(path) } catch {
+        do throws(HostCommandError) { text = try ConfigurationFile.text(path) } catch {
             throw ConfigurationErrors([
                 ConfigurationError("The file \(written) cannot be read: \(error).", at: node.location)
             ])

@@ -270,7 +270,7 @@ actor ConfigurationReload: ConfigurationControl {
         guard let first = await stream.first(where: { _ in true }) else { throw CancellationError() }
         guard let plan = first else {
             queue = DispatchQueue(label: "configuration")
-            throw CommandError("The configuration's files could not be read in time.")
+            throw HostCommandError("The configuration's files could not be read in time.")
         }
         return try plan.get()
     }
@@ -454,7 +454,7 @@ private struct PreparedReload {
     ) throws -> PreparedProviders {
         let setups = try plan.settings.providers.map { provider in
             guard let transport = upstreams.transports[provider.upstream] else {
-                throw CommandError("There is no upstream \(provider.upstream).")
+                throw HostCommandError("There is no upstream \(provider.upstream).")
             }
             return provider.setup(transport)
         }

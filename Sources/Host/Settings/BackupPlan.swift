@@ -80,7 +80,7 @@ struct BackupPlan {
         case .folder(let folder): return folder
         case .objectStorage(let location, let name):
             guard let upstream = upstreams[name] else {
-                throw CommandError("backups.target.s3: there is no upstream \(name).")
+                throw HostCommandError("backups.target.s3: there is no upstream \(name).")
             }
             return S3Target(location, through: upstream, clock: SystemClock())
         }

@@ -45,7 +45,7 @@ struct HostSettings {
     let demoAccounts: [DemoAccount]
     let upstreams: [UpstreamName: UpstreamPlan]
     let providers: [ProviderPlan]
-    let push: PushPlan
+    let push: PushNotificationPlan
     private let idle: Duration
     private let request: Duration
     let mount: ListenerSettings
@@ -99,7 +99,7 @@ struct HostSettings {
         providers = try ProviderPlan.all(resolved, upstreams)
         gateway.hasProviderPages = providers.contains(where: \.hasPage)
         self.gateway = gateway
-        push = try PushPlan(resolved, upstreams)
+        push = try PushNotificationPlan(resolved, upstreams)
         adminListener = try AdminListenerSettings(resolved, directory: dataDirectory)
         adminBody = values.duration("admin.bodyDeadline")
         try refuseDemoBeyondLoopback()
@@ -113,7 +113,7 @@ struct HostSettings {
     /// In the data directory even where the store is elsewhere.
     var attachmentFolder: URL { dataDirectory.appendingPathComponent(AttachmentFiles.folderName) }
 
-    func serverSettings(_ address: ServerAddress, _ logs: HostLogs) -> ServerSettings {
+    func serverSettings(_ address: ListenAddress, _ logs: HostLogs) -> ServerSettings {
         var settings = ServerSettings(address: address)
         settings.idle = idle
         settings.request = request
@@ -127,7 +127,7 @@ struct HostSettings {
 
     /// The public listener's. On the loopback interface it answers for the names of that, for the one of `http.publicURL` and for
     /// those that no stranger can have. A proxy in front of it passes on names that are not known here, and so does a network.
-    func frontSettings(_ address: ServerAddress, _ logs: HostLogs) -> ServerSettings {
+    func frontSettings(_ address: ListenAddress, _ logs: HostLogs) -> ServerSettings {
         var settings = serverSettings(address, logs)
         settings.certificate = mount.certificate
         if LoopbackAddress.isOne(host), !mount.hasTrustedProxies {
@@ -167,7 +167,7 @@ struct HostSettings {
     private static func demoAccounts(_ resolved: ResolvedConfiguration) throws -> [DemoAccount] {
         try (resolved["identity.demoAccounts"]?.list ?? []).map { entry in
             guard let name = AccountName(entry["name"]?.text ?? ""), let password = entry["password"]?.secret else {
-                throw CommandError("identity.demoAccounts: every account has a valid name and a password.")
+                throw HostCommandError("identity.demoAccounts: every account has a valid name and a password.")
             }
             let roles = (entry["roles"]?.list ?? []).compactMap { $0.text.flatMap { RoleName($0) } }
             return DemoAccount(name: name, password: password, roles: Set(roles))
@@ -177,13 +177,13 @@ struct HostSettings {
     /// A socket's path has 108 bytes at most, its closing zero included (unix(7)).
     private func refuseLongSocketPath() throws {
         guard adminSocket.utf8.count > 107 else { return }
-        throw CommandError("The path of the data directory is too long for the admin socket: \(adminSocket)")
+        throw HostCommandError("The path of the data directory is too long for the admin socket: \(adminSocket)")
     }
 
     /// The demo's passwords are public.
     private func refuseDemoBeyondLoopback() throws {
         guard !demoAccounts.isEmpty, !LoopbackAddress.isOne(host) else { return }
-        throw CommandError("A configuration with demo accounts listens on the loopback interface only, not at \(host).")
+        throw HostCommandError("A configuration with demo accounts listens on the loopback interface only, not at \(host).")
     }
 
     /// Cheap hashes are for test configurations, which have demo accounts and therefore listen on loopback only.
@@ -191,7 +191,7 @@ struct HostSettings {
         let cost = identity.passwords.scrypt.logRounds
         let least = ScryptParameters.recommended.logRounds
         guard demoAccounts.isEmpty, cost < least else { return }
-        throw CommandError("identity.passwords.cost: less than \(least) needs demo accounts, not \(cost).")
+        throw HostCommandError("identity.passwords.cost: less than \(least) needs demo accounts, not \(cost).")
     }
 }
 
@@ -210,7 +210,7 @@ struct AdminListenerSettings {
     let names: [String]
     let console: ConsoleSettings
 
-    /// Nil where none is configured. Throws ``CommandError``.
+    /// Nil where none is configured. Throws ``HostCommandError``.
     init?(_ resolved: ResolvedConfiguration, directory: URL) throws {
         let values = SettingValues(resolved)
         guard let port = resolved["admin.port"]?.integer else { return nil }
@@ -219,7 +219,7 @@ struct AdminListenerSettings {
         certificate = try ListenerSettings.certificate(
             values, directory, below: "admin.tls", requiresClientCertificate: false)
         guard certificate != nil || LoopbackAddress.isOne(host) else {
-            throw CommandError(
+            throw HostCommandError(
                 "admin: beyond the loopback interface it needs admin.tls.certificate and admin.tls.key, at \(host).")
         }
         certificateRole =
@@ -281,7 +281,7 @@ struct ListenerSettings {
 
     var hasTrustedProxies: Bool { !trustedProxies.isEmpty }
 
-    /// Throws ``CommandError`` where the certificate cannot be used.
+    /// Throws ``HostCommandError`` where the certificate cannot be used.
     init(_ values: SettingValues, directory: URL) throws {
         connections = values.integer("http.limits.connections")
         connectionsPerAddress = values.integer("http.limits.connectionsPerAddress")
@@ -292,7 +292,7 @@ struct ListenerSettings {
         certificate = try Self.certificate(values, directory, below: "http.tls")
         trustedProxies = try values.texts("http.trustedProxies").map { text in
             guard let range = AddressRange(text) else {
-                throw CommandError(
+                throw HostCommandError(
                     "http.trustedProxies: \(text) is neither an address nor a network such as 10.0.0.0/8.")
             }
             return range
@@ -308,7 +308,7 @@ struct ListenerSettings {
         }
         guard let file = path("\(key).certificate"), let privateKey = path("\(key).key") else {
             let isHalf = ["certificate", "key", "clientAuthorities"].contains { path("\(key).\($0)") != nil }
-            if isHalf { throw CommandError("\(key).certificate and \(key).key are needed together.") }
+            if isHalf { throw HostCommandError("\(key).certificate and \(key).key are needed together.") }
             return nil
         }
         do {
@@ -317,7 +317,7 @@ struct ListenerSettings {
                     certificate: file, key: privateKey, clientAuthorities: path("\(key).clientAuthorities"),
                     requiresClientCertificate: requiresClientCertificate))
         } catch {
-            throw CommandError("\(key): \(error)")
+            throw HostCommandError("\(key): \(error)")
         }
     }
 

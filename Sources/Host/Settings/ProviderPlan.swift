@@ -24,7 +24,7 @@ struct ProviderPlan {
         let names = Set(resolved.settings(below: "identity.providers").compactMap(\.path.first)).sorted()
         return try names.map { text in
             guard let name = ProviderName(text), text != "local" else {
-                throw CommandError(
+                throw HostCommandError(
                     "identity.providers.\(text): a name has small letters, digits and hyphens, and is not local.")
             }
             return try ProviderPlan(name, SectionValues("identity.providers.\(name)", resolved), upstreams)

@@ -42,7 +42,7 @@ struct TracePlan {
     /// Through the upstream's client, with its credentials and limits, wherever its address is when spans are sent.
     func destination(in upstreams: [UpstreamName: any AdapterKit.Upstream]) throws -> OTLPExporter.Destination {
         guard let collector = upstreams[upstream] else {
-            throw CommandError("traces.upstream: there is no upstream \(upstream).")
+            throw HostCommandError("traces.upstream: there is no upstream \(upstream).")
         }
         return OTLPExporter.Destination(interval: interval) { document in
             guard let address = collector.url.resolving(Self.path) else {

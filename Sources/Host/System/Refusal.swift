@@ -2,7 +2,7 @@ import DurableFiles
 import Foundation
 
 /// Ends a command with status 1 and this message on standard error.
-struct CommandError: Error, CustomStringConvertible {
+struct HostCommandError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) {
@@ -58,14 +58,14 @@ enum ConfigurationFile {
     /// Bytes of one. Longer files are not read: what is meant is another one.
     static let longest = 16 << 20
 
-    /// Throws ``CommandError`` with the reason alone where it is no regular file, longer than ``longest``, no UTF-8, or
+    /// Throws ``HostCommandError`` with the reason alone where it is no regular file, longer than ``longest``, no UTF-8, or
     /// cannot be read.
-    static func text(_ path: String) throws(CommandError) -> String {
+    static func text(_ path: String) throws(HostCommandError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw CommandError(FileFailure.systemReason) }
+        guard descriptor >= 0 else { throw HostCommandError(FileFailure.systemReason) }
         defer { close(descriptor) }
-        guard let file = OpenFile(descriptor: descriptor) else { throw CommandError(FileFailure.systemReason) }
-        if let reason = FileFailure.irregularity(file) { throw CommandError(reason) }
+        guard let file = OpenFile(descriptor: descriptor) else { throw HostCommandError(FileFailure.systemReason) }
+        if let reason = FileFailure.irregularity(file) { throw HostCommandError(reason) }
         // It may grow while it is read.
         var bytes = [UInt8](repeating: 0, count: min(file.size, longest) + 1)
         var count = 0
@@ -74,13 +74,13 @@ enum ConfigurationFile {
                 pread(descriptor, $0.baseAddress?.advanced(by: count), $0.count - count, count)
             }
             if read < 0, errno == EINTR { continue }
-            guard read >= 0 else { throw CommandError(FileFailure.systemReason) }
+            guard read >= 0 else { throw HostCommandError(FileFailure.systemReason) }
             guard read > 0 else { break }
             count += read
         }
-        guard count <= longest else { throw CommandError("it has more than \(longest >> 20) MiB") }
+        guard count <= longest else { throw HostCommandError("it has more than \(longest >> 20) MiB") }
         guard let text = String(validating: bytes.prefix(count), as: UTF8.self) else {
-            throw CommandError("it is not UTF-8")
+            throw HostCommandError("it is not UTF-8")
         }
         return text
     }

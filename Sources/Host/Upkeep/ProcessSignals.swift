@@ -223,14 +223,14 @@ struct Listener {
     }
 
     /// Throws where an address cannot be listened at, with the setting that names another one.
-    static func checkAddresses(_ settings: HostSettings) throws(CommandError) {
+    static func checkAddresses(_ settings: HostSettings) throws(HostCommandError) {
         if ListeningSocket.inherited(environment: ProcessInfo.processInfo.environment) == nil {
             try check(settings.host, settings.port, below: "http")
         }
         if let admin = settings.adminListener { try check(admin.host, admin.port, below: "admin") }
     }
 
-    private static func check(_ host: String, _ port: Int, below key: String) throws(CommandError) {
+    private static func check(_ host: String, _ port: Int, below key: String) throws(HostCommandError) {
         do {
             try ListeningSocket.check(host: host, port: port)
         } catch let failure as ListeningFailure {
@@ -238,9 +238,9 @@ struct Listener {
                 failure.isTaken
                 ? "Take another port: \(key).port in the configuration, or --set \(key).port=\(port % 65_535 + 1)."
                 : "The address is \(key).host, the port \(key).port."
-            throw CommandError("\(failure) \(another)")
+            throw HostCommandError("\(failure) \(another)")
         } catch {
-            throw CommandError("\(host):\(port) cannot be listened at: \(error). The address is \(key).host.")
+            throw HostCommandError("\(host):\(port) cannot be listened at: \(error). The address is \(key).host.")
         }
     }
 

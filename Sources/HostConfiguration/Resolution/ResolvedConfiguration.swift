@@ -34,7 +34,7 @@ public struct ResolvedConfiguration: Sendable {
         _ root: ConfigurationNode, reference: ConfigurationReference, environment: [String: String] = [:],
         overrides: [String] = [], secrets: SecretSource
     ) -> Result<ResolvedConfiguration, ConfigurationErrors> {
-        var resolver = Resolver(reference: reference, reader: ValueReader(secrets: secrets))
+        var resolver = Resolver(reference: reference, reader: ConfigurationValueReader(secrets: secrets))
         resolver.addDefaults()
         resolver.add(root, at: [])
         resolver.add { () throws(ConfigurationError) in try Overrides.environment(environment, reference) }
@@ -108,7 +108,7 @@ public struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConve
 /// Collects settings layer by layer; a later one replaces an earlier one of the same path.
 struct Resolver {
     let reference: ConfigurationReference
-    let reader: ValueReader
+    let reader: ConfigurationValueReader
     var settings: [String: ResolvedConfiguration.Setting] = [:]
     var emptyMappings: Set<[String]> = []
     var errors: [ConfigurationError] = []

@@ -11,7 +11,7 @@ struct AccessTokens: Sendable {
     {
         let issued = UnixTime(now).wholeSeconds
         let claims = AccessTokenClaims(
-            iss: settings.issuer, aud: Audience(settings.audience), sub: account.id.text, sid: session.text,
+            iss: settings.issuer, aud: TokenAudience(settings.audience), sub: account.id.text, sid: session.text,
             jti: Base64URL.encode(randomness.bytes(16)), iat: issued, nbf: issued,
             exp: issued + Int(settings.accessLifetime.inSeconds), roles: account.roles.map(\.text).sorted())
         var header = JWTHeader()
@@ -26,7 +26,7 @@ struct AccessTokens: Sendable {
     ) async throws -> Secret {
         let issued = UnixTime(now).wholeSeconds
         let claims = AccessTokenClaims(
-            iss: settings.issuer, aud: Audience(audience), sub: account.id.text, sid: "",
+            iss: settings.issuer, aud: TokenAudience(audience), sub: account.id.text, sid: "",
             jti: Base64URL.encode(randomness.bytes(16)), iat: issued, nbf: issued, exp: issued + 60,
             roles: roles.map(\.text).sorted())
         var header = JWTHeader()
@@ -56,7 +56,7 @@ extension IdentityContext {
 /// is there for other systems that verify the token.
 struct AccessTokenClaims: JWTPayload, Equatable {
     let iss: String
-    let aud: Audience
+    let aud: TokenAudience
     let sub: String
     let sid: String
     let jti: String
@@ -70,7 +70,7 @@ struct AccessTokenClaims: JWTPayload, Equatable {
 }
 
 /// One text or a list of them (RFC 7519, section 4.1.3). Not JWTKit's claim, which traps on an empty list.
-struct Audience: Codable, Sendable, Equatable {
+struct TokenAudience: Codable, Sendable, Equatable {
     let values: [String]
 
     init(_ value: String) {

@@ -200,7 +200,7 @@ extension SOAPVersion {
             writer.end()
         }
         writer.begin(prefixed: "soap:Body")
-        var values = ValueWriter(schema: schema, writer: writer)
+        var values = SOAPValueWriter(schema: schema, writer: writer)
         for part in value.parts { try values.write(part.value, as: part.element, at: part.element.name.name) }
         writer = values.writer
         guard writer.isRepresentable else {

@@ -17,7 +17,7 @@ struct SchemaDocument: Sendable {
 
 /// Makes the types and elements of schema documents (XML Schema 1.0, part 1 and 2).
 ///
-/// What is not mapped becomes ``SchemaType/unmapped(_:)`` at its place, so that it matters only where it is used.
+/// What is not mapped becomes ``XMLSchemaType/unmapped(_:)`` at its place, so that it matters only where it is used.
 struct SchemaReader {
     /// The declarations that all documents together may have, those of groups counted at each use.
     static let maximumDeclarations = 100_000
@@ -40,7 +40,7 @@ struct SchemaReader {
 
     private var globals: [Key: Global] = [:]
     private var order: [Key] = []
-    private var made: [QName: SchemaType] = [:]
+    private var made: [QName: XMLSchemaType] = [:]
     private var left = SchemaReader.maximumDeclarations
     private var depth = 0
     private(set) var problems: [SchemaProblem] = []
@@ -87,7 +87,7 @@ struct SchemaReader {
     }
 
     /// Types that are derived from themselves end as unmapped.
-    private mutating func type(named name: QName) -> SchemaType {
+    private mutating func type(named name: QName) -> XMLSchemaType {
         if let type = made[name] { return type }
         if name.namespace == XSD.namespace {
             if name.name == "anyType" { return .any }
@@ -106,8 +106,8 @@ struct SchemaReader {
     }
 
     private mutating func nested(
-        _ global: Global, _ make: (inout SchemaReader, Global) -> SchemaType
-    ) -> SchemaType {
+        _ global: Global, _ make: (inout SchemaReader, Global) -> XMLSchemaType
+    ) -> XMLSchemaType {
         guard depth < Self.maximumDerivations else {
             return .unmapped(
                 global.document.problem("more than \(Self.maximumDerivations) derivations", global.element))
@@ -119,7 +119,7 @@ struct SchemaReader {
 
     // MARK: Elements and attributes
 
-    private mutating func typeReference(of element: XMLElement, _ document: SchemaDocument) -> TypeReference {
+    private mutating func typeReference(of element: XMLElement, _ document: SchemaDocument) -> XMLTypeReference {
         if Self.isTrue(element.attribute("abstract")) {
             return .anonymous(
                 .unmapped(document.problem("abstract elements and their substitutions are not mapped", element)))
@@ -162,7 +162,7 @@ struct SchemaReader {
                 return nil
             }
             // The type of a global element that has none of its own is named by it, for it may contain itself.
-            let type: TypeReference =
+            let type: XMLTypeReference =
                 global.element.attribute("type") == nil && global.element.first("complexType", in: XSD.namespace) != nil
                 ? .named(elementTypeName(name, global)) : typeReference(of: global.element, global.document)
             return ElementDeclaration(
@@ -247,9 +247,9 @@ struct SchemaReader {
             type: attributeType(element, document), isRequired: isRequired)
     }
 
-    private static let text = TypeReference.named(QName("string", in: XSD.namespace))
+    private static let text = XMLTypeReference.named(QName("string", in: XSD.namespace))
 
-    private mutating func attributeType(_ element: XMLElement, _ document: SchemaDocument) -> TypeReference {
+    private mutating func attributeType(_ element: XMLElement, _ document: SchemaDocument) -> XMLTypeReference {
         guard element.attribute("type") != nil || element.first("simpleType", in: XSD.namespace) != nil else {
             return Self.text
         }
@@ -280,7 +280,7 @@ struct SchemaReader {
 // MARK: Types
 
 extension SchemaReader {
-    private mutating func complexType(_ element: XMLElement, _ document: SchemaDocument) -> SchemaType {
+    private mutating func complexType(_ element: XMLElement, _ document: SchemaDocument) -> XMLSchemaType {
         guard !Self.isTrue(element.attribute("mixed")) else {
             return .unmapped(document.problem("mixed content is not mapped", element))
         }
@@ -298,8 +298,8 @@ extension SchemaReader {
 
     private mutating func derived(
         _ content: XMLElement, _ document: SchemaDocument,
-        _ make: (inout SchemaReader, XMLElement, QName, Bool) -> SchemaType
-    ) -> SchemaType {
+        _ make: (inout SchemaReader, XMLElement, QName, Bool) -> XMLSchemaType
+    ) -> XMLSchemaType {
         let extended = content.first("extension", in: XSD.namespace)
         guard let derivation = extended ?? content.first("restriction", in: XSD.namespace),
             let text = derivation.attribute("base"), let base = qualifiedName(text, derivation, document)
@@ -309,7 +309,7 @@ extension SchemaReader {
 
     private mutating func complexContent(
         _ derivation: XMLElement, from base: QName, _ document: SchemaDocument, isExtension: Bool
-    ) -> SchemaType {
+    ) -> XMLSchemaType {
         guard base.namespace != XSD.encoding else {
             return .unmapped(document.problem("arrays of SOAP's encoding are not mapped", derivation))
         }
@@ -333,7 +333,7 @@ extension SchemaReader {
 
     private mutating func simpleContent(
         _ derivation: XMLElement, from base: QName, _ document: SchemaDocument
-    ) -> SchemaType {
+    ) -> XMLSchemaType {
         let added = attributes(of: derivation, document)
         switch type(named: base) {
         case .simple: return .complex(ComplexType(text: .named(base), attributes: added))
@@ -385,7 +385,7 @@ extension SchemaReader {
         return .group(.sequence, [inner], outer)
     }
 
-    private mutating func simpleType(_ element: XMLElement, _ document: SchemaDocument) -> SchemaType {
+    private mutating func simpleType(_ element: XMLElement, _ document: SchemaDocument) -> XMLSchemaType {
         if let restriction = element.first("restriction", in: XSD.namespace) {
             let facets = restriction.children.filter { $0.namespace == XSD.namespace }.compactMap { facet in
                 facet.attribute("value").map { SimpleType.Facet(name: facet.name, value: $0) }
@@ -404,8 +404,8 @@ extension SchemaReader {
     private mutating func simple(
         base element: XMLElement, _ attribute: String, _ document: SchemaDocument,
         _ make: (SimpleType) -> SimpleType
-    ) -> SchemaType {
-        let base: SchemaType
+    ) -> XMLSchemaType {
+        let base: XMLSchemaType
         if let text = element.attribute(attribute) {
             guard let name = qualifiedName(text, element, document) else {
                 return .unmapped(document.problem("\(text) has no namespace", element))

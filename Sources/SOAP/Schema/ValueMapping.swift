@@ -16,7 +16,7 @@ public struct SOAPValueProblem: Error, Sendable, Equatable {
 /// it comes. An attribute is a member of the name `@name`, the text beside attributes is `#text`. A text that does not
 /// spell the type's kind stays a text, for the receiver's own check to refuse. What the schema does not name is read
 /// without types.
-public struct ValueReader: Sendable {
+public struct SOAPValueReader: Sendable {
     /// The values of one message at most.
     public static let defaultLimit = 1_000_000
 
@@ -24,7 +24,7 @@ public struct ValueReader: Sendable {
     private var left: Int
 
     /// `limit`: how many elements and attributes are read at most.
-    public init(_ schema: XMLSchemaSet, limit: Int = ValueReader.defaultLimit) {
+    public init(_ schema: XMLSchemaSet, limit: Int = SOAPValueReader.defaultLimit) {
         self.schema = schema
         left = limit
     }
@@ -37,7 +37,7 @@ public struct ValueReader: Sendable {
     }
 
     private mutating func value(
-        _ element: XMLElement, _ reference: TypeReference, at path: String
+        _ element: XMLElement, _ reference: XMLTypeReference, at path: String
     ) throws(SOAPValueProblem) -> WireValue {
         left -= 1
         guard left >= 0 else { throw SOAPValueProblem(path: path, message: "the message has too many values") }
@@ -50,7 +50,7 @@ public struct ValueReader: Sendable {
     }
 
     /// The one that `xsi:type` names where that is known.
-    private func actualType(of element: XMLElement, _ reference: TypeReference) -> SchemaType {
+    private func actualType(of element: XMLElement, _ reference: XMLTypeReference) -> XMLSchemaType {
         guard let text = element.attribute("type", in: XSD.instance), let name = QName(text, of: element),
             let type = schema.type(named: name)
         else { return schema.type(reference) }
@@ -125,7 +125,7 @@ public struct ValueReader: Sendable {
         return .dictionary(members)
     }
 
-    private func simpleType(_ reference: TypeReference) -> SimpleType? {
+    private func simpleType(_ reference: XMLTypeReference) -> SimpleType? {
         switch schema.type(reference) {
         case .simple(let simple): simple
         // A type that extends one with simple content has its text.
@@ -195,8 +195,8 @@ extension QName {
     }
 }
 
-/// Writes values as elements by their types, the reverse of ``ValueReader``.
-struct ValueWriter {
+/// Writes values as elements by their types, the reverse of ``SOAPValueReader``.
+struct SOAPValueWriter {
     let schema: XMLSchemaSet
     var writer: XMLWriter
     private var depth = 0

@@ -97,15 +97,15 @@ public struct SimpleType: Sendable, Equatable {
 }
 
 /// Which type an element or an attribute has.
-public indirect enum TypeReference: Sendable, Equatable {
+public indirect enum XMLTypeReference: Sendable, Equatable {
     /// A type that has a name; the ones of XML Schema itself are built in.
     case named(QName)
     /// A type that is written where it is used.
-    case anonymous(SchemaType)
+    case anonymous(XMLSchemaType)
 }
 
 /// A type of a schema.
-public enum SchemaType: Sendable, Equatable {
+public enum XMLSchemaType: Sendable, Equatable {
     case simple(SimpleType)
     case complex(ComplexType)
     /// `anyType`: whatever there is.
@@ -119,11 +119,11 @@ public struct ComplexType: Sendable, Equatable {
     /// The elements, in their order; nil: none.
     public internal(set) var particle: Particle?
     /// The type of the text where there are no elements (`simpleContent`); nil: none.
-    public internal(set) var text: TypeReference?
+    public internal(set) var text: XMLTypeReference?
     /// The attributes.
     public internal(set) var attributes: [AttributeDeclaration]
 
-    init(_ particle: Particle? = nil, text: TypeReference? = nil, attributes: [AttributeDeclaration] = []) {
+    init(_ particle: Particle? = nil, text: XMLTypeReference? = nil, attributes: [AttributeDeclaration] = []) {
         self.particle = particle
         self.text = text
         self.attributes = attributes
@@ -143,7 +143,7 @@ public struct AttributeDeclaration: Sendable, Equatable {
     /// The name; its namespace is mostly none.
     public let name: QName
     /// A simple type.
-    public let type: TypeReference
+    public let type: XMLTypeReference
     /// Whether it has to be there.
     public let isRequired: Bool
 }
@@ -194,13 +194,13 @@ public struct ElementDeclaration: Sendable, Equatable {
     /// The name; in no namespace where the schema's `elementFormDefault` says so.
     public let name: QName
     /// The type.
-    public let type: TypeReference
+    public let type: XMLTypeReference
     /// How often it may come.
     public let occurrence: Occurrence
     /// Whether `xsi:nil` may stand for the value.
     public let isNillable: Bool
 
-    init(_ name: QName, _ type: TypeReference, _ occurrence: Occurrence = .once, isNillable: Bool = false) {
+    init(_ name: QName, _ type: XMLTypeReference, _ occurrence: Occurrence = .once, isNillable: Bool = false) {
         self.name = name
         self.type = type
         self.occurrence = occurrence
@@ -223,12 +223,12 @@ public struct XMLSchemaSet: Sendable, Equatable {
     public private(set) var typeNames: [QName] = []
     /// In the order in which they were read or declared.
     public private(set) var elementNames: [QName] = []
-    private var types: [QName: SchemaType] = [:]
+    private var types: [QName: XMLSchemaType] = [:]
     private var elements: [QName: ElementDeclaration] = [:]
 
     init() {}
 
-    mutating func add(_ type: SchemaType, named name: QName) {
+    mutating func add(_ type: XMLSchemaType, named name: QName) {
         if types.updateValue(type, forKey: name) == nil { typeNames.append(name) }
     }
 
@@ -239,18 +239,18 @@ public struct XMLSchemaSet: Sendable, Equatable {
     /// The global element of this name.
     public func element(_ name: QName) -> ElementDeclaration? { elements[name] }
 
-    /// The type that is referred to; one that is nowhere is ``SchemaType/unmapped(_:)``.
-    public func type(_ reference: TypeReference) -> SchemaType {
+    /// The type that is referred to; one that is nowhere is ``XMLSchemaType/unmapped(_:)``.
+    public func type(_ reference: XMLTypeReference) -> XMLSchemaType {
         switch reference {
         case .anonymous(let type): type
         case .named(let name): type(named: name) ?? .unmapped(SchemaProblem("there is no type \(name)"))
         }
     }
 
-    func type(named name: QName) -> SchemaType? {
+    func type(named name: QName) -> XMLSchemaType? {
         if let type = types[name] { return type }
         guard name.namespace == XSD.namespace else { return nil }
-        return name.name == "anyType" ? .any : SimpleType.builtIn(name.name).map(SchemaType.simple)
+        return name.name == "anyType" ? .any : SimpleType.builtIn(name.name).map(XMLSchemaType.simple)
     }
 
     /// What is not mapped in an element's type and everything inside of it.

@@ -1,6 +1,6 @@
 import Foundation
 
-extension ServiceDescription {
+extension SOAPServiceDescription {
     /// Reads a WSDL and what it imports from files: from the WSDL's own folder and the folders below it, symbolic links
     /// included. Blocks. Throws ``SchemaProblem``.
     public init(contentsOf path: String) throws(SchemaProblem) {

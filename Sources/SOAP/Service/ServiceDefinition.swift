@@ -46,7 +46,7 @@ public struct ServiceDefinition: Sendable {
                 input: builder.wrapper(operation.name, Self.inputName, .object(operation.input)),
                 output: builder.wrapper(operation.name + "Response", Self.outputName, operation.output))
         }
-        let text = TypeReference.named(QName("string", in: XSD.namespace))
+        let text = XMLTypeReference.named(QName("string", in: XSD.namespace))
         let members = Self.faultMembers.map { Particle.element(ElementDeclaration(QName($0, in: namespace), text)) }
         builder.schema.add(
             ElementDeclaration(
@@ -96,7 +96,7 @@ private struct ShapeSchema {
         return element
     }
 
-    private mutating func type(_ shape: Shape) -> TypeReference {
+    private mutating func type(_ shape: Shape) -> XMLTypeReference {
         switch shape {
         case .any: builtIn("anyType")
         case .bool: builtIn("boolean")
@@ -121,7 +121,7 @@ private struct ShapeSchema {
             return element(
                 member.name.text, member.shape, member.isRequired ? .once : .optional, isNillable: member.isNullable)
         }
-        let type = SchemaType.complex(
+        let type = XMLSchemaType.complex(
             ComplexType(.group(.sequence, particles + (object.isOpen ? [.any(.many)] : []), .once)))
         var (name, number) = (QName(object.name, in: namespace), 1)
         while let other = schema.type(named: name), other != type {
@@ -138,21 +138,21 @@ private struct ShapeSchema {
         .element(ElementDeclaration(QName(name, in: namespace), type(shape), occurrence, isNillable: isNillable))
     }
 
-    private func builtIn(_ name: String) -> TypeReference { .named(QName(name, in: XSD.namespace)) }
+    private func builtIn(_ name: String) -> XMLTypeReference { .named(QName(name, in: XSD.namespace)) }
 
-    private func simple(_ kind: SimpleKind, _ base: String, _ facets: [(String, String)]) -> TypeReference {
+    private func simple(_ kind: SimpleKind, _ base: String, _ facets: [(String, String)]) -> XMLTypeReference {
         .anonymous(
             .simple(SimpleType(kind, base: base, facets: facets.map { SimpleType.Facet(name: $0.0, value: $0.1) })))
     }
 
-    private func integer(_ limits: IntegerRange) -> TypeReference {
+    private func integer(_ limits: IntegerRange) -> XMLTypeReference {
         var facets: [(String, String)] = []
         if limits.range.lowerBound > .min { facets.append(("minInclusive", String(limits.range.lowerBound))) }
         if limits.range.upperBound < .max { facets.append(("maxInclusive", String(limits.range.upperBound))) }
         return facets.isEmpty ? builtIn("long") : simple(.integer, "long", facets)
     }
 
-    private func string(_ limits: TextLimits) -> TypeReference {
+    private func string(_ limits: TextLimits) -> XMLTypeReference {
         var facets: [(String, String)] = []
         if limits.minimumLength > 0 { facets.append(("minLength", String(limits.minimumLength))) }
         if limits.maximumLength < TextLimits.defaultMaximum {

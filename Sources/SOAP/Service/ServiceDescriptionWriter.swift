@@ -106,7 +106,7 @@ private struct SchemaWriter {
         }
     }
 
-    private func write(_ type: SchemaType, _ attributes: [XMLWriter.Attribute], _ writer: inout XMLWriter) {
+    private func write(_ type: XMLSchemaType, _ attributes: [XMLWriter.Attribute], _ writer: inout XMLWriter) {
         switch type {
         case .simple(let simple):
             writer.begin(prefixed: "xs:simpleType", attributes)

@@ -10,7 +10,7 @@ public struct Device: Sendable {
     public internal(set) var state: DeviceState
     let limits: DeviceLimits
     var pull: PullProgress
-    var push = PushProgress()
+    var push = DevicePushProgress()
     private var lastRequest = 0
     /// Until the app has signed in again.
     public internal(set) var isPaused = false
@@ -20,7 +20,7 @@ public struct Device: Sendable {
     public init(restoring state: DeviceState, limits: DeviceLimits = DeviceLimits()) {
         self.state = state
         self.limits = limits
-        pull = PullProgress(replica: Replica(limits: limits))
+        pull = PullProgress(replica: PendingPull(limits: limits))
     }
 
     /// Takes an edit, lays it over the replica and sends it when it can.
@@ -124,7 +124,7 @@ extension Device {
 
 /// Where a device is with its pulls.
 struct PullProgress: Sendable {
-    var replica: Replica
+    var replica: PendingPull
     /// The request whose answer is waited for.
     var asked: RequestNumber?
     /// The last request, to be sent again where no answer came.
@@ -155,7 +155,7 @@ extension Device {
         }
     }
 
-    private mutating func take(_ step: Replica.Step) {
+    private mutating func take(_ step: PendingPull.Step) {
         switch step {
         case .ask(let request):
             ask(request)
@@ -213,7 +213,7 @@ extension Device {
 }
 
 /// Where a device is with its pushes: one batch at a time.
-struct PushProgress: Sendable {
+struct DevicePushProgress: Sendable {
     /// The request whose answer is waited for.
     var asked: RequestNumber?
     var sent: [Int64] = []

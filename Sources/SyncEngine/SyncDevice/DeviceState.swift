@@ -103,7 +103,7 @@ public struct KnownCollections: Sendable, Equatable {
     }
 
     /// Reads what ``wireValue`` wrote.
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         description = try value.text("description")
         var found: [String: CollectionDescription] = [:]
         for entry in try value.optionalFields("collections")?.entries ?? [] {

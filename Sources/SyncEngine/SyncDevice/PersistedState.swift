@@ -42,7 +42,7 @@ extension JournalEntry {
     }
 
     /// Reads what ``wireValue`` wrote.
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         if let edit = value.member("edited") {
             self = .edited(try PendingEdit(from: edit))
         } else if value.member("sending") != nil {
@@ -54,20 +54,20 @@ extension JournalEntry {
         } else if value.member("mustStartOver") != nil {
             self = .mustStartOver
         } else {
-            throw MessageError("entry", expected: "an entry of a device's journal")
+            throw SyncMessageError("entry", expected: "an entry of a device's journal")
         }
     }
 
-    private static func edit(_ value: WireValue?) throws(MessageError) -> PendingEdit? {
+    private static func edit(_ value: WireValue?) throws(SyncMessageError) -> PendingEdit? {
         guard let value else { return nil }
         return try PendingEdit(from: value)
     }
 }
 
 extension WireValue {
-    fileprivate func integers(_ name: String) throws(MessageError) -> [Int64] {
-        try list(name) { (item) throws(MessageError) in
-            guard let number = item.int64Value else { throw MessageError(name, expected: "a list of integers") }
+    fileprivate func integers(_ name: String) throws(SyncMessageError) -> [Int64] {
+        try list(name) { (item) throws(SyncMessageError) in
+            guard let number = item.int64Value else { throw SyncMessageError(name, expected: "a list of integers") }
             return number
         }
     }
@@ -77,7 +77,7 @@ extension WireValue {
 /// not known are passed over, and new ones may be missing.
 extension Outbox {
     /// Reads what ``wireValue`` wrote.
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         lastNumber = try value.integer("lastNumber")
         lastSequence = try value.integer("lastSequence")
         pending = try value.list("pending", PendingEdit.init(from:))
@@ -96,14 +96,14 @@ extension Outbox {
 }
 
 extension LocalEdit {
-    init(from value: WireValue) throws(MessageError) {
+    init(from value: WireValue) throws(SyncMessageError) {
         let key = RecordKey(try value.text("collection"), try value.text("id"))
         let fields = try value.optionalFields("fields") ?? [:]
         switch try value.text("operation") {
         case Mutation.Operation.create.rawValue: self.init(key, .create(fields))
         case Mutation.Operation.update.rawValue: self.init(key, .update(fields))
         case Mutation.Operation.delete.rawValue: self.init(key, .delete)
-        default: throw MessageError("operation", expected: "create, update or delete")
+        default: throw SyncMessageError("operation", expected: "create, update or delete")
         }
     }
 
@@ -117,7 +117,7 @@ extension LocalEdit {
 }
 
 extension PendingEdit {
-    init(from value: WireValue) throws(MessageError) {
+    init(from value: WireValue) throws(SyncMessageError) {
         self.init(
             number: try value.integer("number"), edit: try LocalEdit(from: value.member("edit") ?? .null),
             base: try RecordCopy.optional(value.member("base")), baseRev: try value.optionalInteger("baseRev"),
@@ -134,7 +134,7 @@ extension PendingEdit {
 }
 
 extension AcknowledgedEdit {
-    init(from value: WireValue) throws(MessageError) {
+    init(from value: WireValue) throws(SyncMessageError) {
         self.init(edit: try LocalEdit(from: value.member("edit") ?? .null), rev: try value.integer("rev"))
     }
 
@@ -142,7 +142,7 @@ extension AcknowledgedEdit {
 }
 
 extension SetAsideEdit {
-    init(from value: WireValue) throws(MessageError) {
+    init(from value: WireValue) throws(SyncMessageError) {
         let record = try RecordCopy.optional(value.member("record"))
         self.init(
             pending: try PendingEdit(from: value.member("pending") ?? .null),
@@ -165,7 +165,7 @@ extension SetAsideEdit {
 }
 
 extension RecordCopy {
-    fileprivate static func optional(_ value: WireValue?) throws(MessageError) -> RecordCopy? {
+    fileprivate static func optional(_ value: WireValue?) throws(SyncMessageError) -> RecordCopy? {
         guard let value else { return nil }
         return try RecordCopy(from: value)
     }

@@ -28,7 +28,7 @@ public struct PullRequest: SyncMessage {
         self.clientID = clientID
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         checkpoint = try value.optionalText("checkpoint")
         limit = try value.optionalInteger("limit").map(Int.init(clamping:))
         collections = try value.optionalTexts("collections")
@@ -92,7 +92,7 @@ public struct PullPage: SyncMessage {
         self.ending = ending
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         reset = try value.optionalTexts("reset") ?? []
         operations = try value.list("operations", RecordOperation.init(from:))
         if let completion = value.member("complete") {
@@ -141,14 +141,14 @@ public struct RecordOperation: SyncMessage {
         self.kind = kind
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         collection = try value.text("collection")
         id = try value.text("id")
         rev = try value.integer("rev")
         switch try value.text("operation") {
         case "put": kind = .put(RecordFields(try value.optionalFields("fields") ?? [:]))
         case "remove": kind = .remove(movedTo: try value.optionalText("movedTo"))
-        default: throw MessageError("operation", expected: "put or remove")
+        default: throw SyncMessageError("operation", expected: "put or remove")
         }
     }
 
@@ -187,7 +187,7 @@ public struct PullCompletion: SyncMessage {
         self.description = description
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         checkpoint = try value.text("checkpoint")
         position = try value.optionalInteger("position") ?? 0
         scopes = try value.list("scopes", ScopeSummary.init(from:))
@@ -226,7 +226,7 @@ public struct ScopeSummary: SyncMessage {
         self.description = description
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         scope = try value.text("scope")
         count = Int(clamping: try value.integer("count"))
         checksum = try value.text("checksum")
@@ -258,11 +258,11 @@ public struct CollectionDescription: SyncMessage {
         self.fields = fields
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         key = try value.text("key")
         fields = [:]
         for field in try value.optionalFields("fields")?.entries ?? [] {
-            guard let type = field.value.stringValue else { throw MessageError("fields", expected: "names of types") }
+            guard let type = field.value.stringValue else { throw SyncMessageError("fields", expected: "names of types") }
             fields[field.key] = type
         }
     }

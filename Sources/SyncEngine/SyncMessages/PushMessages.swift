@@ -15,7 +15,7 @@ public struct PushRequest: SyncMessage {
         self.mutations = mutations
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         clientID = try value.text("clientId")
         checkpoint = try value.optionalText("checkpoint")
         mutations = try value.list("mutations", Mutation.init(from:))
@@ -66,10 +66,10 @@ public struct Mutation: SyncMessage {
         self.fields = fields
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         sequence = try value.integer("sequence")
         guard let operation = Operation(rawValue: try value.text("operation")) else {
-            throw MessageError("operation", expected: "create, update or delete")
+            throw SyncMessageError("operation", expected: "create, update or delete")
         }
         self.operation = operation
         collection = try value.text("collection")
@@ -103,7 +103,7 @@ public struct PushResponse: SyncMessage {
         self.position = position
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         outcomes = try value.list("outcomes", MutationOutcome.init(from:))
         checkpoint = try value.text("checkpoint")
         position = try value.optionalInteger("position") ?? 0
@@ -161,10 +161,10 @@ public struct MutationOutcome: SyncMessage {
         self.retryAfter = retryAfter
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         sequence = try value.integer("sequence")
         guard let verdict = Verdict(rawValue: try value.text("outcome")) else {
-            throw MessageError("outcome", expected: "applied, merged, conflict, rejected or retry")
+            throw SyncMessageError("outcome", expected: "applied, merged, conflict, rejected or retry")
         }
         self.verdict = verdict
         rev = try value.optionalInteger("rev")
@@ -210,7 +210,7 @@ public struct RecordCopy: SyncMessage {
         self.content = content
     }
 
-    public init(from value: WireValue) throws(MessageError) {
+    public init(from value: WireValue) throws(SyncMessageError) {
         id = try value.text("id")
         rev = try value.integer("rev")
         content = RecordFields(try value.optionalFields("fields") ?? [:])

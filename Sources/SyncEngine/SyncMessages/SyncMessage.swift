@@ -1,7 +1,7 @@
 import ValueTree
 
 /// A member that a message lacks, or holds in another shape. Safe to show: it names members, never values.
-public struct MessageError: Error, Equatable, Sendable, CustomStringConvertible {
+public struct SyncMessageError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The member, such as `mutations.sequence`.
     public let member: String
     /// The expected value of the member, in words.
@@ -20,7 +20,7 @@ public struct MessageError: Error, Equatable, Sendable, CustomStringConvertible 
 /// older than the other; a member that is null is one that is not there.
 public protocol SyncMessage: Sendable, Equatable {
     /// Reads the message. Throws for a missing member and for one of another type; ignores unknown members.
-    init(from value: WireValue) throws(MessageError)
+    init(from value: WireValue) throws(SyncMessageError)
     /// The message as a value tree.
     var wireValue: WireValue { get }
 }
@@ -31,46 +31,46 @@ extension WireValue {
         return value
     }
 
-    package func text(_ name: String) throws(MessageError) -> String {
-        guard let text = try optionalText(name) else { throw MessageError(name, expected: "a string") }
+    package func text(_ name: String) throws(SyncMessageError) -> String {
+        guard let text = try optionalText(name) else { throw SyncMessageError(name, expected: "a string") }
         return text
     }
 
-    package func optionalText(_ name: String) throws(MessageError) -> String? {
+    package func optionalText(_ name: String) throws(SyncMessageError) -> String? {
         guard let value = member(name) else { return nil }
-        guard let text = value.stringValue else { throw MessageError(name, expected: "a string") }
+        guard let text = value.stringValue else { throw SyncMessageError(name, expected: "a string") }
         return text
     }
 
-    package func integer(_ name: String) throws(MessageError) -> Int64 {
-        guard let number = try optionalInteger(name) else { throw MessageError(name, expected: "an integer") }
+    package func integer(_ name: String) throws(SyncMessageError) -> Int64 {
+        guard let number = try optionalInteger(name) else { throw SyncMessageError(name, expected: "an integer") }
         return number
     }
 
-    package func optionalInteger(_ name: String) throws(MessageError) -> Int64? {
+    package func optionalInteger(_ name: String) throws(SyncMessageError) -> Int64? {
         guard let value = member(name) else { return nil }
-        guard let number = value.int64Value else { throw MessageError(name, expected: "an integer") }
+        guard let number = value.int64Value else { throw SyncMessageError(name, expected: "an integer") }
         return number
     }
 
-    package func optionalFields(_ name: String) throws(MessageError) -> WireDictionary? {
+    package func optionalFields(_ name: String) throws(SyncMessageError) -> WireDictionary? {
         guard let value = member(name) else { return nil }
-        guard let fields = value.dictionaryValue else { throw MessageError(name, expected: "a dictionary") }
+        guard let fields = value.dictionaryValue else { throw SyncMessageError(name, expected: "a dictionary") }
         return fields
     }
 
-    package func optionalTexts(_ name: String) throws(MessageError) -> [String]? {
+    package func optionalTexts(_ name: String) throws(SyncMessageError) -> [String]? {
         guard member(name) != nil else { return nil }
-        return try list(name) { (item) throws(MessageError) in
-            guard let text = item.stringValue else { throw MessageError(name, expected: "a list of strings") }
+        return try list(name) { (item) throws(SyncMessageError) in
+            guard let text = item.stringValue else { throw SyncMessageError(name, expected: "a list of strings") }
             return text
         }
     }
 
-    package func list<Item>(_ name: String, _ read: (WireValue) throws(MessageError) -> Item) throws(MessageError)
+    package func list<Item>(_ name: String, _ read: (WireValue) throws(SyncMessageError) -> Item) throws(SyncMessageError)
         -> [Item]
     {
-        guard let values = member(name)?.arrayValue else { throw MessageError(name, expected: "a list") }
+        guard let values = member(name)?.arrayValue else { throw SyncMessageError(name, expected: "a list") }
         var items: [Item] = []
         items.reserveCapacity(values.count)
         for value in values { items.append(try read(value)) }

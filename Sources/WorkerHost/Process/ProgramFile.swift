@@ -15,7 +15,7 @@ public struct ProgramFile: Sendable, Equatable {
         guard let resolved = realpath(given, nil) else { throw ProgramFileError(given, .unreadable(Self.systemError)) }
         defer { free(resolved) }
         let path = String(cString: resolved)
-        guard let file = OpenFile(path), let status = file.status() else {
+        guard let file = SharedDescriptor(path), let status = file.status() else {
             throw ProgramFileError(path, .unreadable(Self.systemError))
         }
         try Self.checkKind(status, path)
@@ -126,7 +126,7 @@ public struct ProgramPaths: Sendable, Equatable {
 }
 
 /// A file open for reading, closed when its last use is over.
-final class OpenFile: Sendable {
+final class SharedDescriptor: Sendable {
     let descriptor: Int32
 
     /// Nil with `errno` set. Follows no symbolic link, and does not wait for the writer of a named pipe.

@@ -30,7 +30,7 @@ final class TrialGateway: Sendable {
     private static let stopSeconds = 60.0
     private static let account = "adapter-test"
 
-    let administration: Connection
+    let administration: GatewayConnection
     private let process: Process
     private let folder: URL
     private let client: HTTPClient
@@ -50,7 +50,7 @@ final class TrialGateway: Sendable {
         let process = try start(configuration, settings, folder)
         defer { end(process) }
         let address = try await address(process, folder)
-        let administration = try Connection(.socket(folder.appendingPathComponent("data/admin.sock").path))
+        let administration = try GatewayConnection(.socket(folder.appendingPathComponent("data/admin.sock").path))
         let client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup)
         let result: Swift.Result<Result, any Error>
         do {
@@ -66,7 +66,7 @@ final class TrialGateway: Sendable {
     }
 
     private init(
-        _ process: Process, _ folder: URL, _ administration: Connection, _ client: HTTPClient, _ address: String,
+        _ process: Process, _ folder: URL, _ administration: GatewayConnection, _ client: HTTPClient, _ address: String,
         _ token: String
     ) {
         self.process = process
@@ -106,7 +106,7 @@ final class TrialGateway: Sendable {
                 request.body = .bytes(ByteBuffer(bytes: try JSONFormat().write(body)))
             }
             let response = try await client.execute(request, timeout: .seconds(60))
-            let bytes = try await response.body.collect(upTo: Connection.maximumAnswer)
+            let bytes = try await response.body.collect(upTo: GatewayConnection.maximumAnswer)
             let type = response.headers.first(name: "Content-Type")?.prefix { $0 != ";" }
             return Answer(
                 status: Int(response.status.code), type: type.map(String.init) ?? "", bytes: Array(buffer: bytes))
@@ -158,7 +158,7 @@ final class TrialGateway: Sendable {
     }
 
     private static func signIn(
-        _ administration: Connection, _ client: HTTPClient, _ address: String, _ roles: [String]
+        _ administration: GatewayConnection, _ client: HTTPClient, _ address: String, _ roles: [String]
     ) async throws -> String {
         let password = UUID().uuidString
         try await administration.post(

@@ -188,7 +188,7 @@ struct Roles: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Gives an account roles, from the next call on.")
 
         @OptionGroup var options: ConnectionOptions
-        @OptionGroup var roles: NamedRoles
+        @OptionGroup var roles: RoleArguments
         @OptionGroup var new: NewRoleOption
 
         func run() async throws { try await roles.change("grant", new.input(roles.roles), options) }
@@ -198,7 +198,7 @@ struct Roles: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Takes roles from an account, from the next call on.")
 
         @OptionGroup var options: ConnectionOptions
-        @OptionGroup var roles: NamedRoles
+        @OptionGroup var roles: RoleArguments
 
         func run() async throws {
             try await roles.change("revoke", ["roles": .array(roles.roles.map(WireValue.string))], options)
@@ -206,7 +206,7 @@ struct Roles: AsyncParsableCommand {
     }
 }
 
-struct NamedRoles: ParsableArguments {
+struct RoleArguments: ParsableArguments {
     @Argument(help: "The account's name.") var name: String
     @Argument(help: "The roles.") var roles: [String]
 

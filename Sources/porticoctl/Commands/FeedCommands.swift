@@ -1,9 +1,9 @@
 import ArgumentParser
 import ValueTree
 
-struct Feeds: AsyncParsableCommand {
+struct FeedCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Administers property list feeds.",
+        commandName: "feeds", abstract: "Administers property list feeds.",
         subcommands: [List.self, Publish.self, Versions.self, Rollback.self])
 
     static let operations = "/admin/v1/adapters/feeds/operations"
@@ -14,7 +14,7 @@ struct Feeds: AsyncParsableCommand {
         @OptionGroup var options: ConnectionOptions
 
         func run() async throws {
-            let value = try await options.withConnection { try await $0.post("\(Feeds.operations)/list", [:]) }
+            let value = try await options.withConnection { try await $0.post("\(FeedCommands.operations)/list", [:]) }
             try Printer(style: options.output).show(
                 value, columns: ["name", "title", "version", "published"], list: "feeds")
         }
@@ -30,7 +30,7 @@ struct Feeds: AsyncParsableCommand {
         func run() async throws {
             let content = try DocumentFile.read(file)
             let value = try await options.withConnection {
-                try await $0.post("\(Feeds.operations)/publish", ["name": .string(name), "content": content])
+                try await $0.post("\(FeedCommands.operations)/publish", ["name": .string(name), "content": content])
             }
             try Printer(style: options.output).show(value)
         }
@@ -44,7 +44,7 @@ struct Feeds: AsyncParsableCommand {
 
         func run() async throws {
             let value = try await options.withConnection {
-                try await $0.post("\(Feeds.operations)/versions", ["name": .string(name)])
+                try await $0.post("\(FeedCommands.operations)/versions", ["name": .string(name)])
             }
             try Printer(style: options.output).show(
                 value, columns: ["version", "published", "publishedBy", "current"], list: "versions")
@@ -60,7 +60,7 @@ struct Feeds: AsyncParsableCommand {
 
         func run() async throws {
             let value = try await options.withConnection {
-                try await $0.post("\(Feeds.operations)/rollback", ["name": .string(name), "version": .int64(version)])
+                try await $0.post("\(FeedCommands.operations)/rollback", ["name": .string(name), "version": .int64(version)])
             }
             try Printer(style: options.output).show(value)
         }

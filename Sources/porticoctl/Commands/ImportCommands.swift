@@ -5,8 +5,9 @@ import Synchronization
 import ValueTree
 import WireFormats
 
-struct Employees: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Administers employees.", subcommands: [Import.self])
+struct EmployeeCommands: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "employees", abstract: "Administers employees.", subcommands: [Import.self])
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -19,8 +20,9 @@ struct Employees: AsyncParsableCommand {
     }
 }
 
-struct Users: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Administers users.", subcommands: [Import.self])
+struct UserCommands: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users", abstract: "Administers users.", subcommands: [Import.self])
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -176,7 +178,7 @@ struct ImportUpload {
 
     /// `keeps`: as the check has found, for a replacement that must know its whole loss at its first part.
     private func send(
-        over connection: Connection, checking: Bool, keeps: Int64 = 0, _ progress: ProgressBar
+        over connection: GatewayConnection, checking: Bool, keeps: Int64 = 0, _ progress: ProgressBar
     ) async throws -> Outcome {
         let parts = try PartReader(file.file, from: from, separator: file.separator)
         var (outcome, isFirst) = (Outcome(), true)

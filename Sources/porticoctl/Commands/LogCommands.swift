@@ -57,7 +57,7 @@ struct Logs: AsyncParsableCommand {
             }
         }
 
-        private func search(_ connection: Connection, after number: Int64) async throws -> WireValue {
+        private func search(_ connection: GatewayConnection, after number: Int64) async throws -> WireValue {
             var query: WireDictionary = [
                 "after": .int64(number), "limit": .int64(limit ?? (since == nil ? 100 : 10_000)),
             ]

@@ -47,8 +47,8 @@ struct SOAPFetch: AsyncParsableCommand {
                 throw CommandError("\(target.path) cannot be written: \(error.localizedDescription)")
             }
         }
-        let description: ServiceDescription
-        do { description = try ServiceDescription(contentsOf: location.path) } catch {
+        let description: SOAPServiceDescription
+        do { description = try SOAPServiceDescription(contentsOf: location.path) } catch {
             throw CommandError("It is stored, but cannot be used: \(error)")
         }
         let problems = Set(description.problems + description.operations.flatMap { description.problems(of: $0) })

@@ -39,7 +39,7 @@ struct Top: AsyncParsableCommand {
         }
     }
 
-    private func scrape(_ connection: Connection) async throws -> MetricScrape {
+    private func scrape(_ connection: GatewayConnection) async throws -> MetricScrape {
         let text = try await connection.text("/metrics")
         let time = ContinuousClock().systemEpoch.duration(to: .now) / .seconds(1)
         return MetricScrape(text, at: time)

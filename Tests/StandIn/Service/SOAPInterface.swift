@@ -48,7 +48,7 @@ struct SOAPInterface: Sendable {
         let version = Self.version(request)
         do {
             let message = try SOAPMessage(request.body)
-            var reader = ValueReader(definition.schema)
+            var reader = SOAPValueReader(definition.schema)
             guard message.body.count == 1, let element = message.body.first,
                 let operation = definition.operation(QName(element.name, in: element.namespace)),
                 let criteria = try reader.read(element, as: operation.input)[ServiceDefinition.inputName]

@@ -296,16 +296,16 @@ public struct CBORDecoder {
     private mutating func tagged(_ tag: Head, depth: Int) throws -> WireValue {
         let content = try item(depth: depth)
         switch (tag.argument, content) {
-        case (CBORTag.dateText, .string(let text)):
+        case (MessageTag.dateText, .string(let text)):
             guard let date = WireDate(rfc3339: text) else { throw MessageError("a date that is not RFC 3339") }
             return .date(date)
-        case (CBORTag.dateNumber, .int64(let seconds)):
+        case (MessageTag.dateNumber, .int64(let seconds)):
             return .date(WireDate(secondsSince1970: Int(seconds), nanoseconds: 0))
-        case (CBORTag.dateNumber, .double(let seconds)) where seconds.isFinite:
+        case (MessageTag.dateNumber, .double(let seconds)) where seconds.isFinite:
             return .date(WireDate(secondsSince1970: seconds))
-        case (CBORTag.integer, .data(let data)): return try integer(data, isNegative: false)
-        case (CBORTag.negativeInteger, .data(let data)): return try integer(data, isNegative: true)
-        case (CBORTag.decimal, .array(let parts)) where parts.count == 2:
+        case (MessageTag.integer, .data(let data)): return try integer(data, isNegative: false)
+        case (MessageTag.negativeInteger, .data(let data)): return try integer(data, isNegative: true)
+        case (MessageTag.decimal, .array(let parts)) where parts.count == 2:
             guard let exponent = parts[0].int64Value, exponent.magnitude <= UInt64(WireDecimal.maximumExponent),
                 let mantissa = Self.digits(parts[1])
             else { throw MessageError("a decimal without an exponent and a mantissa") }

@@ -124,13 +124,13 @@ public struct CBOREncoder: ~Copyable {
     private mutating func append(_ date: WireDate) throws {
         guard date.isFinite else { throw MessageError("a date that is not finite cannot cross") }
         if date.fraction.isEmpty {
-            head(6, CBORTag.dateNumber)
+            head(6, MessageTag.dateNumber)
             append(Int64(date.wholeSecondsSinceReferenceDate) + Int64(WireDate.unixEpochOffset))
         } else if let text = date.rfc3339 {
-            head(6, CBORTag.dateText)
+            head(6, MessageTag.dateText)
             append(text)
         } else if WireDate(secondsSince1970: date.secondsSince1970) == date {
-            head(6, CBORTag.dateNumber)
+            head(6, MessageTag.dateNumber)
             append(date.secondsSince1970)
         } else {
             throw MessageError("a date that no number of seconds since 1970 is equal to cannot cross")
@@ -138,7 +138,7 @@ public struct CBOREncoder: ~Copyable {
     }
 
     private mutating func append(_ number: WireDecimal) {
-        head(6, CBORTag.decimal)
+        head(6, MessageTag.decimal)
         head(4, 2)
         append(Int64(number.exponent))
         let magnitude = DecimalMagnitude(digits: number.digits)
@@ -147,7 +147,7 @@ public struct CBOREncoder: ~Copyable {
         if data.count <= 8 {
             head(isNegative ? 1 : 0, data.reduce(0) { $0 << 8 | UInt64($1) })
         } else {
-            head(6, isNegative ? CBORTag.negativeInteger : CBORTag.integer)
+            head(6, isNegative ? MessageTag.negativeInteger : MessageTag.integer)
             head(2, UInt64(data.count))
             append(data)
         }
@@ -222,7 +222,7 @@ public struct CBOREncoder: ~Copyable {
 extension CBOREncoder: @unchecked Sendable {}
 
 /// The tags that values cross with.
-enum CBORTag {
+enum MessageTag {
     static let dateText: UInt64 = 0
     static let dateNumber: UInt64 = 1
     static let integer: UInt64 = 2

@@ -8,7 +8,7 @@ import Testing
     @Test func `is sent later where it cannot be sent, added up, and nothing is lost`() async throws {
         let sent = Sent()
         let isFull = Atomic(true)
-        let metrics = HostMetrics { change in
+        let metrics = MetricSender { change in
             if isFull.load(ordering: .relaxed) { return false }
             sent.changes.withLock { $0.append(change) }
             return true
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `is sent by ten events in a tenth of a second, each name in its turn`() async throws {
         let sent = Sent()
-        let metrics = HostMetrics { change in
+        let metrics = MetricSender { change in
             sent.changes.withLock { $0.append(change) }
             return true
         }
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `goes as far as a sum can go, and ends with the connection`() {
         let sent = Sent()
-        let metrics = HostMetrics { change in
+        let metrics = MetricSender { change in
             sent.changes.withLock { $0.append(change) }
             return true
         }

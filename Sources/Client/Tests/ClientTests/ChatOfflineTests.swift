@@ -55,11 +55,11 @@ struct ChatOfflineTests {
         #expect(try await chat.marks.move("r1", to: 4, unsent: "m4") == false)
         await chat.replica.close()
         chat = try self.chat()
-        #expect(try await chat.marks.all() == ["r1": ReadPositions.Mark(sequence: 5, unsent: "m5")])
+        #expect(try await chat.marks.all() == ["r1": ReadMarks.Mark(sequence: 5, unsent: "m5")])
         try await chat.marks.sent("r1", "another")
         #expect(try await chat.marks.all()["r1"]?.unsent == "m5")
         try await chat.marks.sent("r1", "m5")
-        #expect(try await chat.marks.all() == ["r1": ReadPositions.Mark(sequence: 5, unsent: nil)])
+        #expect(try await chat.marks.all() == ["r1": ReadMarks.Mark(sequence: 5, unsent: nil)])
         await chat.replica.close()
         try FileManager.default.removeItem(at: folder)
     }

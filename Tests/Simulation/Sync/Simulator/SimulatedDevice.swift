@@ -134,7 +134,7 @@ extension SimulatedDevice {
     }
 
     /// A device that cannot read what it wrote itself ends the run: there is nothing to go on with.
-    private func read<Kept>(_ make: (WireValue) throws(MessageError) -> Kept, _ value: WireValue) -> Kept {
+    private func read<Kept>(_ make: (WireValue) throws(SyncMessageError) -> Kept, _ value: WireValue) -> Kept {
         do {
             return try make(try CBORFormat().read(try CBORFormat().write(value)))
         } catch {

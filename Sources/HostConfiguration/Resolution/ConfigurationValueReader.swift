@@ -1,7 +1,7 @@
 import AdapterKit
 
 /// From what was written to a value of its kind.
-public struct ValueReader: Sendable {
+public struct ConfigurationValueReader: Sendable {
     let secrets: SecretSource
 
     public init(secrets: SecretSource) {
@@ -149,7 +149,7 @@ public struct ValueReader: Sendable {
     }
 }
 
-extension ValueReader {
+extension ConfigurationValueReader {
     private static let rights = ["read", "write", "refresh"]
 
     private func access(_ node: ConfigurationNode) throws(ConfigurationError) -> AccessRights {

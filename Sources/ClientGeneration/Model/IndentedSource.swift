@@ -1,5 +1,5 @@
 /// Source text that is being written, indented by its blocks.
-struct SourceText {
+struct IndentedSource {
     private(set) var text = ""
     private var depth = 0
     private let indentation: String
@@ -13,7 +13,7 @@ struct SourceText {
         text += "\n"
     }
 
-    mutating func block(_ head: String, _ content: (inout SourceText) -> Void) {
+    mutating func block(_ head: String, _ content: (inout IndentedSource) -> Void) {
         line(head + " {")
         depth += 1
         content(&self)

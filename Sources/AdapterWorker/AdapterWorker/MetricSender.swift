@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Nothing that was counted is lost while the process runs: what could not be sent is sent with the next. Safe to use
 /// from any task.
-final class HostMetrics: Sendable {
+final class MetricSender: Sendable {
     private struct Metric: Hashable {
         let name: String
         let isCounter: Bool

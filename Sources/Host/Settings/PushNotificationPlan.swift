@@ -6,7 +6,7 @@ import Synchronization
 import Upstream
 
 /// Which push services are configured.
-struct PushPlan {
+struct PushNotificationPlan {
     struct APNs {
         let settings: APNsSettings
         let upstream: UpstreamName
@@ -34,7 +34,7 @@ struct PushPlan {
     }
 
     /// Whether notes reach devices of the same platforms.
-    func hasPlatforms(of other: PushPlan) -> Bool {
+    func hasPlatforms(of other: PushNotificationPlan) -> Bool {
         (apns == nil) == (other.apns == nil) && (fcm == nil) == (other.fcm == nil)
             && (webhook == nil) == (other.webhook == nil) && logs == other.logs
     }
@@ -95,15 +95,15 @@ extension SectionValues {
 }
 
 extension PushServices {
-    /// Throws ``CommandError`` for a key that is none.
-    init(_ plan: PushPlan, _ upstreams: [UpstreamName: any Upstream], logger: Logger) throws {
+    /// Throws ``HostCommandError`` for a key that is none.
+    init(_ plan: PushNotificationPlan, _ upstreams: [UpstreamName: any Upstream], logger: Logger) throws {
         let log = Log(logger, label: "push")
         var providers: [any PushProvider] = plan.logs ? [LogProvider(log: log)] : []
         if let apns = plan.apns, let client = upstreams[apns.upstream] {
             do {
                 providers.append(try APNsProvider(apns.settings, client: client, clock: SystemClock()))
             } catch {
-                throw CommandError("push.apns.key: this is no key of P-256 in PEM.")
+                throw HostCommandError("push.apns.key: this is no key of P-256 in PEM.")
             }
         }
         if let fcm = plan.fcm, let client = upstreams[fcm.upstream] {

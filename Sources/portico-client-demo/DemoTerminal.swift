@@ -2,7 +2,7 @@ import Client
 import Foundation
 
 /// The same by hand: one key and Return for each step. What changes at the gateway shows by itself.
-struct Terminal {
+struct DemoTerminal {
     let stage: Stage
     private var phone: Stage.Performer { stage.phone }
     private var tablet: Stage.Performer { stage.tablet }

@@ -1,7 +1,7 @@
 import ValueTree
 
 /// Reads the schemas of an OpenAPI description as the types of a generated client, and gives each object type a unique name.
-struct TypeReader {
+struct OpenAPITypeReader {
     private let document: WireValue
     private let service: String
     private(set) var types: [ObjectType] = []
@@ -125,8 +125,8 @@ private enum EntityRole {
     case input
 
     init?(_ title: String, of entity: String) {
-        let name = TypeReader.identifier(entity)
-        switch TypeReader.identifier(title) {
+        let name = OpenAPITypeReader.identifier(entity)
+        switch OpenAPITypeReader.identifier(title) {
         case name, name + "Row": self = .record
         case name + "Fields", name + "Changes", name + "Creation": self = .input
         default: return nil

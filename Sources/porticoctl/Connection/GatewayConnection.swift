@@ -9,7 +9,7 @@ import ValueTree
 import WireFormats
 
 /// The admin socket of a running gateway, or its admin listener.
-struct Connection {
+struct GatewayConnection {
     /// Answers beyond it are not read.
     static let maximumAnswer = 64 << 20
     /// What an operator begins is done whether the answer is waited for or not, so it is waited for.
@@ -225,8 +225,8 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// Runs `body` with a connection that is closed afterwards.
-    func withConnection<Result>(_ body: (Connection) async throws -> Result) async throws -> Result {
-        let connection = try Connection(try address())
+    func withConnection<Result>(_ body: (GatewayConnection) async throws -> Result) async throws -> Result {
+        let connection = try GatewayConnection(try address())
         do {
             let result = try await body(connection)
             try await connection.close()

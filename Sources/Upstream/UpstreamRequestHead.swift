@@ -3,7 +3,7 @@ import AdapterKit
 /// The content that the head of a request may have: an adapter's program, or a text that an adapter has from a caller, chooses it.
 ///
 /// What cannot be sent is refused before the server's circuit breaker, because it says nothing about the server.
-enum RequestHead {
+enum UpstreamRequestHead {
     /// Bytes of the address and all fields. Fewer than a connection holds before it says that it is full (64 KiB):
     /// AsyncHTTPClient ends the process where the head of a request with a body meets a full connection.
     static let maximumBytes = 32 << 10

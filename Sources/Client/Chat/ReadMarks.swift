@@ -2,7 +2,7 @@ import ValueTree
 
 /// The place up to which one has read each room, as far as this device knows: from the server, or marked here and perhaps not sent
 /// yet. A mark only moves forward. Durable beside the replica's records.
-struct ReadPositions: Sendable {
+struct ReadMarks: Sendable {
     struct Mark: Equatable {
         var sequence: Int64
         /// The message that was marked here and that the server does not have yet; nil: it has.

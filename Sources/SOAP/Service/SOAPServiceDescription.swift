@@ -2,7 +2,7 @@ import AdapterKit
 import WireFormats
 
 /// What a WSDL says: the operations that can be called, and their types.
-public struct ServiceDescription: Sendable {
+public struct SOAPServiceDescription: Sendable {
     /// Operations with a SOAP binding of the style document/literal, in the order of the document. Where one is bound to
     /// both versions of SOAP, to 1.1.
     public let operations: [SOAPOperation]
@@ -59,7 +59,7 @@ public struct SOAPOperation: Sendable, Equatable {
 
     /// The value of an answer, as ``request(_:_:security:)`` takes one. Throws for another answer.
     public func answer(_ message: SOAPMessage, _ schema: XMLSchemaSet) throws(SOAPValueProblem) -> WireValue {
-        var reader = ValueReader(schema)
+        var reader = SOAPValueReader(schema)
         var values = WireDictionary()
         for part in output {
             let element = message.body.first { QName($0.name, in: $0.namespace) == part.name }
@@ -91,7 +91,7 @@ public struct ServiceDescriptionReader {
     private var problems: [SchemaProblem] = []
 
     /// Reads a description. Throws ``SchemaProblem`` where a file is missing, too large, or no WSDL.
-    public static func read(_ file: String, load: @escaping Load) throws(SchemaProblem) -> ServiceDescription {
+    public static func read(_ file: String, load: @escaping Load) throws(SchemaProblem) -> SOAPServiceDescription {
         var reader = ServiceDescriptionReader(load: load)
         try reader.readDefinitions(file)
         return reader.description()
@@ -203,7 +203,7 @@ extension ServiceDescriptionReader {
         let file: String
     }
 
-    private mutating func description() -> ServiceDescription {
+    private mutating func description() -> SOAPServiceDescription {
         var reader = SchemaReader(schemas)
         var schema = reader.schemaSet()
         reader.addElementTypes(to: &schema)
@@ -225,7 +225,7 @@ extension ServiceDescriptionReader {
                 for operation in found { Self.add(operation, to: &operations) }
             }
         }
-        return ServiceDescription(operations: operations, schema: schema, problems: problems)
+        return SOAPServiceDescription(operations: operations, schema: schema, problems: problems)
     }
 
     private static func add(_ operation: SOAPOperation, to operations: inout [SOAPOperation]) {

@@ -4,7 +4,7 @@ import ValueTree
 /// The pull under way: gathers its pages apart from the rows, verifies what they come to, and asks for more until every
 /// scope agrees with its checksum. What it gathered is in memory, or staged where the rows are kept, and counts for this
 /// pull alone: one that is cut off begins again from the last checkpoint applied.
-struct Replica: Sendable {
+struct PendingPull: Sendable {
     enum Step: Equatable {
         case ask(PullRequest)
         /// Whole and verified: to be applied together with the checkpoint.

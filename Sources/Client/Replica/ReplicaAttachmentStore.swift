@@ -11,7 +11,7 @@ import ValueTree
 
 /// The bytes that records name by their digests: files on the device, sealed where there is a cipher, and on their way to
 /// the server until it has them.
-actor AttachmentStore {
+actor ReplicaAttachmentStore {
     private let folder: URL
     private let database: ReplicaDatabase
     private let exchange: AttachmentExchange

@@ -3,7 +3,7 @@ import Identity
 
 /// The rows of an entity that belong to one account, and those among them that no other account reaches, by the entity's
 /// row rules. Who has a role sees rows of many accounts, and is not counted among them.
-struct OwnedRows {
+struct AccountRows {
     /// The field that holds the owner's name.
     let owner: FieldName
     private let rules: RowRules
