@@ -83,6 +83,9 @@ fuzz-requests: need-build need-test build ## damaged requests of every kind agai
 odata-sql: need-build need-test ## REQUESTS (10000) generated aggregations and expansions of OData against SQL, of SEED
 	@PORTICO_ODATA_SQL=$(or $(REQUESTS),10000) PORTICO_ODATA_SQL_SEED=$(or $(SEED),4012) .ci/test-end-to-end test_odata_sql
 
+odata-upstream: need-build need-test ## REQUESTS (5000) generated queries of mirrored and called OData services of both versions against SQL, of SEED
+	@PORTICO_ODATA_UPSTREAM=$(or $(REQUESTS),5000) PORTICO_ODATA_UPSTREAM_SEED=$(or $(SEED),41) .ci/test-end-to-end test_odata_upstream_sql
+
 soak: need-build need-test simulate simulate-mirrors kills ## long fault tests: half an hour of mixed load, kills of store and gateway, sync and mirrors simulated
 	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_mirror_writes test_soak
 
