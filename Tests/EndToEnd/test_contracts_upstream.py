@@ -9,9 +9,10 @@ import unittest
 import test_chat
 import test_employees
 import test_feeds
+import test_odata_v2
 import test_soap
 import test_users
-from harness import Gateway, run_portico
+from harness import JSON, ROOT, Gateway, run_portico
 from stand_in import PROGRAM, StandIn
 
 # Every read asks the other system, and waits as long as that takes at the most.
@@ -23,6 +24,7 @@ http: {{ host: 127.0.0.1, limits: {{ body: {body} }} }}
 store: {{ sampleData: {samples} }}
 identity:
   basic: {{ enabled: true }}
+  session: {{ cookie: {{ name: {cookie} }} }}
   demoAccounts:
     - {{ name: alice, password: portico-demo, roles: [member] }}
     - {{ name: bob, password: portico-demo, roles: [member] }}
@@ -32,7 +34,7 @@ upstreams:
   back:
     url: '{url}'
     networks: [127.0.0.1/32]
-    deadline: 10s
+    deadline: {deadline}
     limits: {{ tries: 1, failures: 1000 }}
     credentials: {{ kind: basic, username: carol, password: {{ env: BACK_PASSWORD }} }}
     {rehearsal}
@@ -41,6 +43,7 @@ adapters:
   employees: {{ {employees} }}
   feeds: {{ sonnets: {{ access: public-read, {feed} }} }}
   chat: {{ echo: true, {chat} }}
+  odata: {{ {odata} }}
 """
 # A gateway takes users through the entity's own resource, not at the contract's paths: there is no writing through it.
 WRITES = ["test_a_name_with_markup_and_accents_round_trips", "test_an_xml_document_creates_a_user",
@@ -49,6 +52,47 @@ WRITES = ["test_a_name_with_markup_and_accents_round_trips", "test_an_xml_docume
 OTHERS = ["test_6_browsers_of_allowed_origins_may_call", "test_the_echo_can_be_switched_off"]
 SOAP = "protocol: soap, wsdl: hr.wsdl"
 WRITING = "write: through, access: { read: login, write: { roles: [admin] } }"
+# Where a service is, of version 2 and of version 4: the stand-in's, and another gateway's.
+STAND_IN = {"two": "sap/opu/odata/sap/ADMISSIONSCOUNSELOR/", "four": "odata/v4/admissions/"}
+GATEWAY = {"two": "odata/v2/admissions/", "four": "odata/v4/admissions/"}
+CALLED = "mode: call"
+RIGHTS = "access: { read: login, write: login }"
+LOCAL = "services: { admissions: { model: '%s', samples: 400, %s } }" % (ROOT / "Config/odata/admissions.csdl.xml", RIGHTS)
+
+
+def odata(version, mode):
+    """A service of another system at the contract's paths, whose path is put in place of the version's name."""
+    service = f"model: '{version}.xml', path: '{version.upper()}', upstream: back, write: through, {RIGHTS}, {mode}"
+    return {
+        "cookie": "MYSAPSSO2", "odata": "services: { admissions: { %s } }" % service,
+        "deadline": "3s" if mode == CALLED else "10s"}
+
+
+class ODataContract(test_odata_v2.TheContract):
+    """The checks, and what the contract says of a system that is too slow."""
+
+    parts, system, states = {}, None, 7
+
+    @classmethod
+    def tearDownClass(cls):
+        """The gateway ends with the class's clean-up."""
+
+    def test_a_system_slower_than_its_deadline_holds_up_nobody_else(self):
+        if self.system is None:
+            self.skipTest("no system that is slow by order")
+        self.system.order("fault", "hang")
+        try:
+            answer = self.gateway.get(test_odata_v2.ROOT + "StudentCollection(1)", accept=JSON, user="alice")
+            is_called = CALLED in self.parts["odata"]
+            self.assertEqual(answer.status, 504 if is_called else 200, answer)
+            if is_called:
+                self.assertIn("back", answer.json()["error"]["message"]["value"])
+            self.expect(self.gateway.get("/v2/list", user="alice"), 200)
+        finally:
+            self.system.order("fault", "none")
+        self.ask("StudentCollection(1)")
+
+
 # By name: the checks, what the adapters are configured with, and the checks that a gateway behind the gateway does not have.
 CONTRACTS = {
     "Users": (test_users.UsersContract, {"users": f"upstream: back, {WRITING}, {ASKING}"}, WRITES),
@@ -64,6 +108,10 @@ CONTRACTS = {
     # With the limit that the check has where it is served.
     "SOAP": (test_soap.Served, {"body": "64KiB", "employees": f"upstream: back, {SOAP}, {ONCE}"}, []),
     "SOAPCalled": (test_soap.Served, {"body": "64KiB", "employees": f"upstream: back, {SOAP}, mode: call, {ASKING}"}, []),
+    "OData2": (ODataContract, odata("two", ONCE), []),
+    "OData2Called": (ODataContract, odata("two", CALLED), []),
+    "OData4": (ODataContract, odata("four", ONCE), []),
+    "OData4Called": (ODataContract, odata("four", CALLED), []),
 }
 
 
@@ -81,7 +129,9 @@ class Front:
     @classmethod
     def start(cls, folder, url="http://127.0.0.1:1/", rehearsal="", samples="false", parts=None):
         """A gateway whose files are in `folder`, ended with the class."""
-        parts = {"body": "1MiB", "users": "enabled: true", "employees": "enabled: true", "feed": "", "chat": "", **(parts or {})}
+        parts = {
+            "body": "1MiB", "users": "enabled: true", "employees": "enabled: true", "feed": "", "chat": "", "odata": "",
+            "cookie": "portico_session", "deadline": "10s", **(parts or {})}
         config = folder / "portico.yaml"
         config.write_text(CONFIGURATION.format(url=url, rehearsal=rehearsal, samples=samples, **parts))
         gateway = Gateway(config=str(config), environment={"BACK_PASSWORD": "portico-demo"})
@@ -99,6 +149,19 @@ class Front:
         assert done.returncode == 0, done
 
     @classmethod
+    def fetch_models(cls, address, places, folder):
+        """The metadata of both versions; the parts of the configuration with the places of the services."""
+        parts = dict(cls.parts)
+        if "odata" in parts:
+            for name, place in places.items():
+                done = run_portico(
+                    "odata", "fetch", f"{address}/{place}", folder / f"{name}.xml", "--user", "carol", program="porticoctl",
+                    stdin="portico-demo\n")
+                assert done.returncode == 0, done
+                parts["odata"] = parts["odata"].replace(f"'{name.upper()}'", place)
+        return parts
+
+    @classmethod
     def stand_in(cls):
         system = StandIn("--employees", 1200)
         cls.addClassCleanup(system.stop)
@@ -108,17 +171,22 @@ class Front:
 class BeforeAStandIn(Front):
     @classmethod
     def setUpClass(cls):
-        system, folder = cls.stand_in(), cls.folder()
-        cls.fetch_wsdl(system.address, folder)
-        cls.gateway = cls.start(folder, system.address + "/", parts=cls.parts)
+        cls.system, folder = cls.stand_in(), cls.folder()
+        cls.fetch_wsdl(cls.system.address, folder)
+        parts = cls.fetch_models(cls.system.address, STAND_IN, folder)
+        cls.gateway = cls.start(folder, cls.system.address + "/", parts=parts)
 
 
 class BeforeAGateway(Front):
+    states = 51
+
     @classmethod
     def setUpClass(cls):
-        back, folder = cls.start(cls.folder(), samples="true"), cls.folder()
+        behind = {"odata": LOCAL} if "odata" in cls.parts else None
+        back, folder = cls.start(cls.folder(), samples="true", parts=behind), cls.folder()
         cls.fetch_wsdl(f"http://127.0.0.1:{back.port}", folder)
-        parts = {name: value.replace(f"{WRITING}, ", "") for name, value in cls.parts.items()}
+        parts = cls.fetch_models(f"http://127.0.0.1:{back.port}", GATEWAY, folder)
+        parts = {name: value.replace(f"{WRITING}, ", "") for name, value in parts.items()}
         cls.gateway = cls.start(folder, f"http://127.0.0.1:{back.port}/", parts=parts)
 
 
@@ -129,7 +197,8 @@ class FromARecording(Front):
     def setUpClass(cls):
         system, folder = cls.stand_in(), cls.folder()
         cls.fetch_wsdl(system.address, folder)
-        recorder = cls.start(folder, system.address + "/", "record: answers", parts=cls.parts)
+        parts = cls.fetch_models(system.address, STAND_IN, folder)
+        recorder = cls.start(folder, system.address + "/", "record: answers", parts=parts)
         recorded = type("Recorded" + cls.__name__, (cls.checks,), {**cls.left_out, "setUpClass": classmethod(lambda _: None)})
         recorded.gateway = recorder
         result = unittest.TestResult()
@@ -138,7 +207,7 @@ class FromARecording(Front):
         assert result.wasSuccessful() and result.testsRun > 3, result.failures + result.errors
         recorder.remove()
         system.stop()
-        cls.gateway = cls.start(folder, system.address + "/", "replay: answers", parts=cls.parts)
+        cls.gateway = cls.start(folder, system.address + "/", "replay: answers", parts=parts)
 
 
 def load_tests(loader, _, pattern):
