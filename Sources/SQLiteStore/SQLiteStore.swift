@@ -188,8 +188,9 @@ extension SQLiteStore {
         try await withReadSnapshot { try $0.changes(after: position, limit: limit) }
     }
 
+    /// A read costs no round trip here: `reads` is not looked at.
     public func withReadSnapshot<Result: Sendable>(
-        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
+        expecting reads: [StoreRead], _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result {
         let catalogue = try openCatalogue()
         return try await readers.read { try body(DatabaseSnapshot($0, catalogue, $1)) }
@@ -208,8 +209,9 @@ extension SQLiteStore {
         return try await writer.write(weight: transaction.steps.count) { try $0.perform(transaction) }
     }
 
+    /// A read costs no round trip here: `reads` is not looked at.
     public func transact<Result: Sendable>(
-        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+        weight: Int, expecting reads: [StoreRead], _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
     ) async throws -> Result {
         _ = try openCatalogue()
         return try await writer.write(weight: weight) { run in

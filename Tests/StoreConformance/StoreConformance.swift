@@ -11,7 +11,7 @@ import RecordStorage
 ///     }
 public enum StoreConformance {
     public static let cases: [ConformanceCase] =
-        recordCases + conditionCases + authorCases + accessCases + deletionCases + queryCases + pagingCases
+        recordCases + readCases + conditionCases + authorCases + accessCases + deletionCases + queryCases + pagingCases
         + searchCases + logCases
         + snapshotCases
         + pushCases + pendingWriteCases + compactionCases + concurrencyCases + installCases + instantCases

@@ -60,7 +60,7 @@ extension MemoryStore {
     }
 
     public func withReadSnapshot<Result: Sendable>(
-        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
+        expecting reads: [StoreRead], _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result {
         try body(try image)
     }
@@ -70,7 +70,7 @@ extension MemoryStore {
     }
 
     public func transact<Result: Sendable>(
-        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+        weight: Int, expecting reads: [StoreRead], _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
     ) async throws -> Result {
         let now = clock.now()
         return try change { tables in

@@ -48,15 +48,9 @@ package struct RowHistory {
         try trace(id, in: collection, since: position).stretches.last?.state
     }
 
-    /// The row's entries after `position`, newest first. Most rows changed once or twice, so few are asked for first.
+    /// The row's entries after `position`, newest first.
     package func entries(of id: RecordID, in collection: CollectionID, since position: Revision) throws -> [LogEntry] {
-        var limit = 4
-        while true {
-            let found = try snapshot.history(of: id, in: collection, limit: limit)
-            let later = found.prefix { $0.position > position }
-            if later.count < found.count || found.count < limit { return Array(later) }
-            limit *= 8
-        }
+        try snapshot.history(of: id, in: collection, after: position)
     }
 }
 

@@ -30,9 +30,10 @@ public protocol Store: Sendable {
     /// All of the changes or none.
     func write(_ transaction: WriteTransaction) async throws -> WriteReceipt
 
-    /// Reads that belong together. `body` may run twice, and must not wait for anything.
+    /// Reads that belong together. `body` may run twice, and must not wait for anything. `reads`: what it is going to read, as
+    /// far as its caller knows.
     func withReadSnapshot<Result: Sendable>(
-        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
+        expecting reads: [StoreRead], _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result
 
     /// Reads that belong together and go on for as long as their result is taken (``RecordStore/streamSnapshot(within:_:)``).
@@ -44,9 +45,10 @@ public protocol Store: Sendable {
     /// are made, and where it throws nothing of them is. Returns when they are durable.
     ///
     /// `body` runs while no other caller writes, so it must not wait for anything; it may run more than once. `weight` is
-    /// about how many changes it makes, and counts towards the limits of what waits.
+    /// about how many changes it makes, and counts towards the limits of what waits. `reads`: what it is going to read, as
+    /// far as its caller knows.
     func transact<Result: Sendable>(
-        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+        weight: Int, expecting reads: [StoreRead], _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
     ) async throws -> Result
 
     /// Log entries after a position, oldest first, at most `limit`. Throws `sync.fetchAgain` for one below the floor.
@@ -104,6 +106,20 @@ public struct RecordsVersion: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Store {
+    /// Reads that belong together and of which none is known beforehand.
+    public func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
+    ) async throws -> Result {
+        try await withReadSnapshot(expecting: [], body)
+    }
+
+    /// A transaction of whose reads none is known beforehand.
+    public func transact<Result: Sendable>(
+        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+    ) async throws -> Result {
+        try await transact(weight: weight, expecting: [], body)
+    }
+
     public func knownVersion(of adapter: AdapterName) -> RecordsVersion? { RecordsVersion(position(of: adapter)) }
 
     public func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion {

@@ -15,6 +15,10 @@ public protocol StoreSnapshot {
     /// by themselves.
     func checkCancellation() throws
 
+    /// Says what is going to be read next, where that depends on what was read before. A store may fetch all of it, or a
+    /// part, with one round trip; one that has nothing to gain does not evaluate `reads`.
+    func prefetch(_ reads: @autoclosure () throws -> [StoreRead]) throws
+
     /// The record, where it is there and `visible` (nil: always) holds for it.
     func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record?
 
@@ -41,6 +45,9 @@ public protocol StoreSnapshot {
     /// tombstone of a record that was deleted. Costs nothing of other records' entries.
     func history(of id: RecordID, in collection: CollectionID, limit: Int) throws -> [LogEntry]
 
+    /// Log entries of one record after a position, all of them, newest first, as far back as the log reaches.
+    func history(of id: RecordID, in collection: CollectionID, after position: Revision) throws -> [LogEntry]
+
     /// Nil where it never pushed.
     func client(_ id: ClientID) throws -> PushClient?
 
@@ -63,6 +70,22 @@ public protocol StoreSnapshot {
 
 extension StoreSnapshot {
     public func checkCancellation() throws { try Task.checkCancellation() }
+
+    /// For stores whose reads cost no round trip.
+    public func prefetch(_ reads: @autoclosure () throws -> [StoreRead]) throws {}
+
+    /// Most rows changed once or twice, so few entries are asked for first.
+    public func history(
+        of id: RecordID, in collection: CollectionID, after position: Revision
+    ) throws -> [LogEntry] {
+        var limit = 4
+        while true {
+            let found = try history(of: id, in: collection, limit: limit)
+            let later = found.prefix { $0.position > position }
+            if later.count < found.count || found.count < limit { return Array(later) }
+            limit *= 8
+        }
+    }
 
     /// For stores that keep no mirrors.
     public func replacements() throws -> [CollectionID: Revision] { [:] }
@@ -147,6 +170,12 @@ public final class CachingSnapshot: StoreSnapshot {
         let limit: Int?
     }
 
+    /// Entries of a row after a position.
+    private struct Recent {
+        let after: Revision
+        let entries: [LogEntry]
+    }
+
     private struct Stretch: Hashable {
         let after: Revision
         let limit: Int
@@ -160,6 +189,8 @@ public final class CachingSnapshot: StoreSnapshot {
     private let snapshot: any StoreSnapshot
     private var records: [Row: Record?] = [:]
     private var histories: [Row: [LogEntry]] = [:]
+    /// From the earliest position that was asked for on; of a row without a limit.
+    private var recent: [Row: Recent] = [:]
     private var stretches: [Stretch: [LogEntry]] = [:]
     private var kept = 0
     private var keptBytes = 0
@@ -173,6 +204,10 @@ public final class CachingSnapshot: StoreSnapshot {
     public var floor: Revision { snapshot.floor }
 
     public func checkCancellation() throws { try snapshot.checkCancellation() }
+
+    public func prefetch(_ reads: @autoclosure () throws -> [StoreRead]) throws {
+        try snapshot.prefetch(try reads())
+    }
 
     public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record? {
         guard visible == nil else { return try snapshot.record(id, in: collection, visible: visible) }
@@ -202,12 +237,26 @@ public final class CachingSnapshot: StoreSnapshot {
         return found
     }
 
+    public func history(
+        of id: RecordID, in collection: CollectionID, after position: Revision
+    ) throws -> [LogEntry] {
+        let row = Row(collection: collection, id: id, limit: nil)
+        if let known = recent[row], known.after <= position {
+            return Array(known.entries.prefix { $0.position > position })
+        }
+        let found = try snapshot.history(of: id, in: collection, after: position)
+        makeRoom(for: found.count)
+        recent[row] = Recent(after: position, entries: found)
+        return found
+    }
+
     private func makeRoom(for count: Int, bytes: Int = 0) {
         kept += count + 1
         keptBytes += bytes
         guard kept > Self.most || keptBytes > Self.mostBytes else { return }
         records = [:]
         histories = [:]
+        recent = [:]
         stretches = [:]
         kept = count + 1
         keptBytes = bytes

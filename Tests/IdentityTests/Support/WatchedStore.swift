@@ -41,15 +41,16 @@ final class WatchedStore: Store {
     }
 
     func withReadSnapshot<Result: Sendable>(
-        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
+        expecting reads: [StoreRead], _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result {
-        try await inner.withReadSnapshot(body)
+        try await inner.withReadSnapshot(expecting: reads, body)
     }
 
     func transact<Result: Sendable>(
-        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+        weight: Int, expecting reads: [StoreRead],
+        _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
     ) async throws -> Result {
-        try await inner.transact(weight: weight, body)
+        try await inner.transact(weight: weight, expecting: reads, body)
     }
 
     func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction {
