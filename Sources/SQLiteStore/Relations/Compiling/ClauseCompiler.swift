@@ -4,7 +4,7 @@ import AdapterKit
 struct ClauseCompiler {
     let relation: Relation
     let expressions: ExpressionCompiler
-    /// What the relation is ordered by. Compiled once, because `ORDER BY` and ``RowKeyset`` both have it.
+    /// What the relation is ordered by. Compiled once, because `ORDER BY` and ``Keyset`` both have it.
     let order: [CountedSQL]
 
     init(relation: Relation, expressions: ExpressionCompiler) throws(PorticoError) {
@@ -33,8 +33,7 @@ struct ClauseCompiler {
         if let condition = relation.condition { rows.append(try expressions.condition(condition)) }
         if let condition = relation.groupCondition { groups.append(try expressions.condition(condition)) }
         if case .after(let values) = relation.start {
-            let keyset = RowKeyset(order: relation.order, compiled: order, expressions: expressions)
-            let condition = try keyset.condition(after: values)
+            let condition = try keyset(after: values).condition
             if relation.groups == nil { rows.append(condition) } else { groups.append(condition) }
         }
         var result = SQLFragment()
@@ -44,6 +43,23 @@ struct ClauseCompiler {
         }
         if !groups.isEmpty { result = result + .build(" HAVING $", [.balanced(groups, " AND ")]) }
         return result
+    }
+
+    private func keyset(after values: [WireValue]) throws(PorticoError) -> Keyset {
+        guard values.count == order.count, !order.isEmpty else { throw Keyset.foreignCursor }
+        var criteria: [KeysetCriterion] = []
+        for (position, value) in values.enumerated() {
+            let (criterion, compiled) = (relation.order[position], order[position])
+            guard let bound = TypedSQL.literal(value, for: compiled.typed.kind)?.fragment.values.first else {
+                throw Keyset.foreignCursor
+            }
+            criteria.append(
+                KeysetCriterion(
+                    expression: compiled.typed.fragment, value: bound, isDescending: criterion.isDescending,
+                    isNeverNull: expressions.isNeverNull(criterion.expression)))
+            try expressions.budget.charge(compiled, times: order.count - position + Keyset.ownUses)
+        }
+        return Keyset(criteria: criteria)
     }
 
     /// Rows of a group from which on they are found faster without the index that has them side by side.
@@ -170,102 +186,5 @@ extension CollectionLayout {
     /// Whether an index, or the table itself, leads to the records that have a value in the field.
     func isIndexed(_ field: FieldName) -> Bool {
         field == entity.key.field || entity.indexes.contains { $0.fields.first == field }
-    }
-}
-
-/// The condition that a row comes after the one whose order has certain values, by any expressions, null among them.
-///
-/// For `a, b` after `(x, y)` that is `a > x OR (a = x AND b > y)`, each comparison turned round where the criterion
-/// descends and made to know null; before it what every later row fulfils, so that an index on the first is used. Where
-/// all criteria go one way and none can be null, `(a, b) > (x, y)` says the same and is one range of an index.
-struct RowKeyset {
-    let order: [RowOrder]
-    /// The same, compiled.
-    let compiled: [CountedSQL]
-    let expressions: ExpressionCompiler
-
-    func condition(after values: [WireValue]) throws(PorticoError) -> SQLFragment {
-        guard values.count == order.count, !order.isEmpty else {
-            throw PorticoError(.cursorInvalid, "The cursor belongs to another query.", target: "cursor")
-        }
-        var criteria: [KeysetCriterion] = []
-        for (position, value) in values.enumerated() {
-            criteria.append(try criterion(order[position], compiled[position].typed, value))
-            try expressions.budget.charge(compiled[position], times: order.count - position + Self.ownUses)
-        }
-        if isOneRange(criteria) { return range(criteria) }
-        return expanded(criteria)
-    }
-
-    /// How often a criterion is in its own alternative and in the range before all of them. It is in the alternatives of
-    /// those behind it too.
-    private static let ownUses = 3
-
-    private func expanded(_ criteria: [KeysetCriterion]) -> SQLFragment {
-        var alternatives: [SQLFragment] = []
-        for depth in criteria.indices {
-            if let last = criteria[depth].comesAfter {
-                alternatives.append(.balanced(criteria[..<depth].map(\.isEqual) + [last], " AND "))
-            }
-        }
-        guard !alternatives.isEmpty else { return SQLFragment("0") }
-        let any = SQLFragment.balanced(alternatives, " OR ")
-        // Of one criterion the only alternative is a range already.
-        guard criteria.count > 1, let bound = criteria[0].bound else { return any }
-        return .balanced([bound, any], " AND ")
-    }
-
-    private func isOneRange(_ criteria: [KeysetCriterion]) -> Bool {
-        criteria.allSatisfy {
-            $0.isDescending == criteria[0].isDescending && $0.isNeverNull && $0.value.fragment.values != [.null]
-        }
-    }
-
-    private func range(_ criteria: [KeysetCriterion]) -> SQLFragment {
-        .build(
-            "($) \(criteria[0].isDescending ? "<" : ">") ($)",
-            [.list(criteria.map(\.expression)), .list(criteria.map(\.value.fragment))])
-    }
-
-    private func criterion(
-        _ order: RowOrder, _ expression: TypedSQL, _ value: WireValue
-    ) throws(PorticoError) -> KeysetCriterion {
-        guard let bound = TypedSQL.literal(value, for: expression.kind) else {
-            throw PorticoError(.cursorInvalid, "The cursor belongs to another query.", target: "cursor")
-        }
-        return KeysetCriterion(
-            expression: expression.fragment, value: bound, isNull: value.isNull, isDescending: order.isDescending,
-            isNeverNull: expressions.isNeverNull(order.expression))
-    }
-}
-
-private struct KeysetCriterion {
-    let expression: SQLFragment
-    let value: TypedSQL
-    let isNull: Bool
-    let isDescending: Bool
-    let isNeverNull: Bool
-
-    var isEqual: SQLFragment {
-        isNull ? .build("$ IS NULL", [expression]) : .build("$ = $", [expression, value.fragment])
-    }
-
-    /// Nil where nothing does: after null in descending order.
-    var comesAfter: SQLFragment? {
-        switch (isNull, isDescending) {
-        case (true, true): nil
-        case (true, false): .build("$ IS NOT NULL", [expression])
-        case (false, false): .build("$ > $", [expression, value.fragment])
-        case (false, true):
-            isNeverNull
-                ? .build("$ < $", [expression, value.fragment])
-                : .build("($ < $ OR $ IS NULL)", [expression, value.fragment, expression])
-        }
-    }
-
-    var bound: SQLFragment? {
-        guard !isNull else { return nil }
-        if !isDescending { return .build("$ >= $", [expression, value.fragment]) }
-        return isNeverNull ? .build("$ <= $", [expression, value.fragment]) : nil
     }
 }
