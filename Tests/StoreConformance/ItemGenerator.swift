@@ -1,5 +1,4 @@
 import AdapterKit
-import RecordEvaluation
 import RecordStorage
 
 /// Makes records and conditions whose values often meet: few different ones, nulls among them.
@@ -67,7 +66,8 @@ extension ItemGenerator {
         case 0: return .isNull(pick(Self.single + ["tags", "extra"]))
         case 1:
             let field = pick(Self.single)
-            return .oneOf(field, (0..<number(0...3)).map { _ in chance(10) ? .null : value(of: field) })
+            let count = chance(20) ? number(8...20) : number(0...3)
+            return .oneOf(field, (0..<count).map { _ in chance(10) ? .null : value(of: field) })
         case 2: return .hasPrefix(pick(["name", "note", "group"]), text())
         case 3: return .hasSuffix(pick(["name", "note"]), text())
         case 4: return .containsText(pick(["name", "note"]), text())
@@ -139,7 +139,7 @@ struct RandomQueries {
         for id: RecordID in ["g1", "g2"] {
             if let record = try await store.own.record(id, in: "groups") { groups.append(record) }
         }
-        let evaluator = RecordEvaluator(Samples.items) { [groups] name, id in
+        let evaluator = FilterReference(Samples.items) { [groups] name, id in
             groups.first { name == Samples.groups.name && $0.id == id }.map { (Samples.groups, $0) }
         }
         return Reference(evaluator: evaluator, records: items)
@@ -163,6 +163,6 @@ extension RecordPage {
 
 /// The records of the store, and what queries of them mean.
 private struct Reference {
-    let evaluator: RecordEvaluator
+    let evaluator: FilterReference
     let records: [Record]
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import Foundation
 import RecordStorage
 
 /// What every ``Store`` has to fulfil, as cases that each run on an empty store of their own.
@@ -16,9 +17,11 @@ public enum StoreConformance {
         + snapshotCases
         + pushCases + pendingWriteCases + compactionCases + concurrencyCases + installCases + instantCases
 
-    /// Random filters, orders and pages against an evaluator in memory: `rounds` times, from one seed.
+    /// Random filters, orders and pages against ``FilterReference``: ten in each of `rounds`, from one seed.
+    /// `PORTICO_QUERY_ROUNDS` sets another number of rounds.
     public static func randomQueries(rounds: Int, seed: UInt64) -> ConformanceCase {
-        ConformanceCase("random queries agree with the reference") { store in
+        let rounds = ProcessInfo.processInfo.environment["PORTICO_QUERY_ROUNDS"].flatMap { Int($0) } ?? rounds
+        return ConformanceCase("random queries agree with the reference") { store in
             try await RandomQueries(store: store, seed: seed).run(rounds: rounds)
         }
     }

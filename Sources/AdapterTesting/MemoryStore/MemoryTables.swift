@@ -144,36 +144,19 @@ extension MemoryTables: StoreSnapshot {
 
     public func query(_ query: Query, in collection: CollectionID) throws -> RecordPage {
         try query.checkSize()
-        let entity = try self.collection(collection).entity
-        if let filter = query.filter { try check(filter, in: collection) }
-        try entity.checkCursor(of: query)
-        return try evaluator(collection).page(query, of: self.collection(collection).records.values)
+        return try evaluator(of: collection).page(query, of: self.collection(collection).entity)
     }
 
     public func count(_ filter: Filter?, in collection: CollectionID) throws -> Int {
-        let records = try self.collection(collection).records
-        guard let filter else { return records.count }
-        try check(filter, in: collection)
-        let evaluator = try evaluator(collection)
-        return records.values.count { evaluator.matches(filter, $0) }
+        try evaluator(of: collection).count(filter, of: self.collection(collection).entity)
     }
 
     public func rows(
         _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {
         try RelationLimits.standard.check(relation)
-        let evaluator = RelationEvaluator { entity in
-            let id = CollectionID(visible.adapter, entity)
-            let rule = try visible.filter(of: entity)
-            let evaluator = try self.evaluator(id)
-            let collection = try self.collection(id)
-            let records = collection.records.values.filter { record in
-                rule.map { evaluator.matches($0, record) } ?? true
-            }
-            let key = collection.entity.key.field
-            return (collection.entity, records.sorted { ValueOrder.withNull($0[key], $1[key]) < 0 })
-        }
-        for row in try evaluator.rows(relation) { try receive(MemoryRow(values: row)) }
+        let records = ReadableRecords(tables: self, adapter: visible.adapter, visible: visible)
+        for row in try RelationEvaluator(records).rows(relation) { try receive(MemoryRow(values: row)) }
     }
 
     public func changes(after position: Revision, limit: Int) throws -> [LogEntry] {
@@ -216,21 +199,44 @@ extension MemoryTables: StoreSnapshot {
 
     func holds(_ filter: Filter?, for record: Record, in collection: CollectionID) throws -> Bool {
         guard let filter else { return true }
-        try check(filter, in: collection)
-        return try evaluator(collection).matches(filter, record)
+        let entity = try self.collection(collection).entity
+        return try !evaluator(of: collection).matching(filter, [record], of: entity).isEmpty
     }
 
-    private func check(_ filter: Filter, in id: CollectionID) throws {
-        try FilterCheck(collection(id).entity) { try self.collection(CollectionID(id.adapter, $0)).entity }.check(
-            filter)
+    private func evaluator(of collection: CollectionID) -> RelationEvaluator {
+        RelationEvaluator(ReadableRecords(tables: self, adapter: collection.adapter))
+    }
+}
+
+/// The records of one adapter, as far as a caller may see them.
+private struct ReadableRecords: EvaluatedRecords {
+    let tables: MemoryTables
+    let adapter: AdapterName
+    /// Nil: every row, in any order.
+    var visible: VisibleRows?
+
+    func entity(_ name: EntityName) throws(PorticoError) -> Entity {
+        _ = try visible?.filter(of: name)
+        return try collection(name).entity
     }
 
-    private func evaluator(_ id: CollectionID) throws -> RecordEvaluator {
-        RecordEvaluator(try collection(id).entity) { name, record in
-            guard let other = self.collections[CollectionID(id.adapter, name)], let found = other.records[record]
-            else { return nil }
-            return (other.entity, found)
-        }
+    func records(of name: EntityName) throws -> [Record] {
+        let collection = try collection(name)
+        guard let visible else { return Array(collection.records.values) }
+        let key = collection.entity.key.field
+        // A rule looks at every row of the entities that it names.
+        return try RelationEvaluator(ReadableRecords(tables: tables, adapter: adapter))
+            .matching(visible.filter(of: name), Array(collection.records.values), of: collection.entity)
+            .sorted { ValueOrder.withNull($0[key], $1[key]) < 0 }
+    }
+
+    func record(_ id: RecordID, of name: EntityName) throws -> Record? {
+        guard let record = try collection(name).records[id] else { return nil }
+        return try tables.holds(visible?.filter(of: name), for: record, in: CollectionID(adapter, name)) ? record : nil
+    }
+
+    private func collection(_ name: EntityName) throws(PorticoError) -> MemoryCollection {
+        try tables.collection(CollectionID(adapter, name))
     }
 }
 

@@ -1,22 +1,29 @@
 import AdapterKit
 import RecordStorage
 
-/// Evaluates a ``Relation`` on records in memory: the reference that stores are compared with, and what a store in memory
-/// answers with.
+/// The records that relations and queries are evaluated on: those of one adapter, as far as they may be seen.
+public protocol EvaluatedRecords {
+    /// Throws for an entity that is not there, or not for whoever asks.
+    func entity(_ name: EntityName) throws(PorticoError) -> Entity
+    /// The records in the order in which they are read.
+    func records(of entity: EntityName) throws -> [Record]
+    /// The record with that id; nil where there is none.
+    func record(_ id: RecordID, of entity: EntityName) throws -> Record?
+}
+
+/// Evaluates a ``Relation``, and a ``Query`` or ``Filter`` as the relation that it is short for (``QueryLowering``), on
+/// records in memory: the reference that stores are compared with, and what a store in memory answers with.
 ///
 /// Every source is read whole and joins compare each row with each. Regular expressions and geography are not evaluated:
 /// they throw `adapter.unavailable`. Decimals are computed with 38 significant digits.
 public struct RelationEvaluator {
-    /// An entity's declaration and those of its records that may be seen, in the order in which they are read.
-    public typealias Source = (EntityName) throws -> (entity: Entity, records: [Record])
-
     /// Rows of one recursion at most.
     private static let recursionLimit = 10_000
 
-    private let source: Source
+    private let source: any EvaluatedRecords
 
-    /// An evaluator of the records that `source` gives.
-    public init(_ source: @escaping Source) {
+    /// An evaluator of these records.
+    public init(_ source: any EvaluatedRecords) {
         self.source = source
     }
 
@@ -27,6 +34,14 @@ public struct RelationEvaluator {
     }
 
     func rows(_ relation: Relation, in outer: RowScope) throws -> [[WireValue]] {
+        let units = try units(relation, in: outer)
+        var rows = try units.map { unit in try relation.columns.map { try unit.value($0, self) } }
+        if relation.isDistinct { rows = Self.distinct(rows) }
+        return Self.part(rows, of: relation)
+    }
+
+    /// The rows in their order, before the part that the relation begins and ends with is taken.
+    private func units(_ relation: Relation, in outer: RowScope) throws -> [RowUnit] {
         var scopes = try self.scopes(relation.source, in: outer)
         for join in relation.joins { scopes = try scopes.flatMap { try joined($0, join) } }
         if let condition = relation.condition {
@@ -34,8 +49,8 @@ public struct RelationEvaluator {
         }
         var units = try grouped(scopes, relation, outer)
         if let condition = relation.groupCondition { units = try units.filter { try $0.isTrue(condition, self) } }
-        for position in units.indices { units[position].index = position }
-        for position in units.indices { units[position].all = units.map(\.rows) }
+        let all = units.map(\.rows)
+        for position in units.indices { (units[position].index, units[position].all) = (position, all) }
         if case .after(let values) = relation.start {
             guard values.count == relation.order.count else {
                 throw PorticoError(.cursorInvalid, "The cursor belongs to another query.", target: "cursor")
@@ -43,11 +58,13 @@ public struct RelationEvaluator {
             units = try units.filter { Self.precedes(values, try keys($0, relation.order), relation.order) }
         }
         units = try sorted(units, relation.order)
-        if let window = relation.window { units = try windowed(units, window) }
-        var rows = try units.map { unit in try relation.columns.map { try unit.value($0, self) } }
-        if relation.isDistinct { rows = Self.distinct(rows) }
-        if case .offset(let count) = relation.start { rows = Array(rows.dropFirst(max(0, count))) }
-        return relation.limit.map { Array(rows.prefix(max(0, $0))) } ?? rows
+        return try relation.window.map { try windowed(units, $0) } ?? units
+    }
+
+    private static func part<Row>(_ rows: [Row], of relation: Relation) -> [Row] {
+        var rows = rows[...]
+        if case .offset(let count) = relation.start { rows = rows.dropFirst(max(0, count)) }
+        return Array(relation.limit.map { rows.prefix(max(0, $0)) } ?? rows)
     }
 
     private static func distinct(_ rows: [[WireValue]]) -> [[WireValue]] {
@@ -64,14 +81,69 @@ public struct RelationEvaluator {
     }
 }
 
+// Queries and filters.
+extension RelationEvaluator {
+    /// The page of the entity's records that the query asks for. Throws as ``QueryLowering`` does.
+    public func page(_ query: Query, of entity: Entity) throws -> RecordPage {
+        let relation = try QueryLowering.relation(query, of: entity, source.entity)
+        let found = Self.part(try units(relation, in: RowScope()), of: relation)
+        let page = found.prefix(query.limit)
+        let last = found.count > query.limit ? page.last : nil
+        return RecordPage(
+            records: try page.compactMap { try $0.scope.record(0) },
+            next: try last.map { last in Cursor(values: try relation.columns.map { try last.value($0, self) }) },
+            total: query.countsAll ? try count(query.filter, of: entity) : nil)
+    }
+
+    /// The number of the entity's records for which the filter holds.
+    public func count(_ filter: Filter?, of entity: Entity) throws -> Int {
+        let condition = try filter.map { try QueryLowering.condition($0, of: entity, source.entity) }
+        let number = RowExpression.aggregate(.count, nil, isDistinct: false)
+        let rows = try rows(Relation(.records(entity.name, as: 0), where: condition, columns: [number]))
+        return rows.first?.first?.int64Value.map { Int($0) } ?? 0
+    }
+
+    /// Those of the records, which are the entity's, for which the filter holds.
+    public func matching(_ filter: Filter?, _ records: [Record], of entity: Entity) throws -> [Record] {
+        guard let filter else { return records }
+        let condition = try QueryLowering.condition(filter, of: entity, source.entity)
+        return try records.filter { record in
+            try RowUnit(RowScope().adding(0, .record(record, entity))).isTrue(condition, self)
+        }
+    }
+
+    /// Whether the relation has a row with that value, where its only column is its records' key: the record is looked up
+    /// then, and no other is read. Nil for any other relation.
+    func finds(_ key: WireValue, in relation: Relation, _ outer: RowScope) throws -> Bool? {
+        guard case .records(let name, let alias) = relation.source, relation.isOfRows, let id = RecordID(key: key)
+        else {
+            return nil
+        }
+        let entity = try source.entity(name)
+        guard relation.columns == [.field(alias, entity.key.field)] else { return nil }
+        guard let record = try source.record(id, of: name), Self.isSame(record[entity.key.field], key) else {
+            return false
+        }
+        guard let condition = relation.condition else { return true }
+        return try RowUnit(outer.adding(alias, .record(record, entity))).isTrue(condition, self)
+    }
+}
+
+extension Relation {
+    /// Whether its rows are all of its source's for which the condition is true.
+    fileprivate var isOfRows: Bool {
+        joins.isEmpty && groups == nil && groupCondition == nil && window == nil && start == .first && limit == nil
+    }
+}
+
 // Sources and joins.
 extension RelationEvaluator {
     private func scopes(_ source: RelationSource, in outer: RowScope) throws -> [RowScope] {
         switch source {
         case .one: return [outer]
         case .records(let name, let alias):
-            let (entity, records) = try self.source(name)
-            return records.map { outer.adding(alias, .record($0, entity)) }
+            let entity = try self.source.entity(name)
+            return try self.source.records(of: name).map { outer.adding(alias, .record($0, entity)) }
         case .rows(let relation, let alias):
             return try rows(relation, in: outer).map { outer.adding(alias, .columns($0)) }
         case .union(let relations, let alias):
@@ -231,6 +303,11 @@ struct RowScope {
     func row(_ name: SourceName) throws(PorticoError) -> Row {
         guard let row = rows[name] else { throw Self.unknown }
         return row
+    }
+
+    /// Nil where the source is none of records.
+    func record(_ name: SourceName) throws(PorticoError) -> Record? {
+        if case .record(let record, _) = try row(name) { record } else { nil }
     }
 
     static var unknown: PorticoError {

@@ -175,7 +175,8 @@ extension RowFunction {
         case .listStartsWith: return list.starts(with: part)
         case .listEndsWith: return list.reversed().starts(with: part.reversed())
         case .listContains:
-            return part.isEmpty || list.indices.contains { list[$0...].starts(with: part) }
+            return part.isEmpty
+                || list.indices.contains { list[$0...].starts(with: part, by: RelationEvaluator.isSame) }
         default:
             var rest = list
             return part.allSatisfy { element in

@@ -1,4 +1,5 @@
 import AdapterKit
+import Foundation
 
 /// The unit that expressions are computed for: one row, or a group of rows that became one.
 struct RowUnit {
@@ -80,7 +81,9 @@ struct RowUnit {
         case .oneOf(let operand, let values):
             return try Self.isAmong(try value(operand), values.filter { !$0.isNull })
         case .among(let operand, let relation):
-            return try Self.isAmong(try value(operand), evaluator.rows(relation, in: scope).map { $0[0] })
+            let value = try value(operand)
+            if let isFound = try evaluator.finds(value, in: relation, scope) { return isFound }
+            return try Self.isAmong(value, evaluator.rows(relation, in: scope).map { $0[0] })
         case .exists(let relation): return try !evaluator.rows(relation, in: scope).isEmpty
         case .found(let source, let search):
             guard case .record(let record, let entity) = try scope.row(source) else { return nil }
@@ -173,19 +176,38 @@ extension WireValue {
 }
 
 extension RowSearch {
-    /// Whole words that follow each other in one of the search fields.
+    /// Words that follow each other in one of the search fields; a text with punctuation within is several.
     func finds(_ record: Record, in entity: Entity) -> Bool {
         switch self {
-        case .all(let parts): return parts.allSatisfy { $0.finds(record, in: entity) }
-        case .any(let parts): return parts.contains { $0.finds(record, in: entity) }
-        case .not(let inner): return !inner.finds(record, in: entity)
-        case .word(let text), .phrase(let text):
-            let asked = SearchTokens.of(text)
-            guard !asked.isEmpty else { return false }
-            return entity.searchFields.contains { field in
-                let tokens = SearchTokens.of(record[field].stringValue ?? "")
-                return tokens.indices.contains { tokens[$0...].starts(with: asked) }
+        case .all(let parts): parts.allSatisfy { $0.finds(record, in: entity) }
+        case .any(let parts): parts.contains { $0.finds(record, in: entity) }
+        case .not(let inner): !inner.finds(record, in: entity)
+        case .word(let text), .phrase(let text): Self.finds(text, in: record, of: entity) { $0 == $1 }
+        case .prefix(let text): Self.finds(text, in: record, of: entity) { $0.hasPrefix($1) }
+        }
+    }
+
+    /// `endsWith`: whether a word of the record is what the text's last one asks for.
+    private static func finds(
+        _ text: String, in record: Record, of entity: Entity, endsWith: (String, String) -> Bool
+    ) -> Bool {
+        let asked = SearchTokens.of(text)
+        guard let last = asked.last else { return false }
+        return entity.searchFields.contains { field in
+            let tokens = SearchTokens.of(record[field].stringValue ?? "")
+            guard tokens.count >= asked.count else { return false }
+            return (0...(tokens.count - asked.count)).contains { start in
+                tokens[start...].starts(with: asked.dropLast()) && endsWith(tokens[start + asked.count - 1], last)
             }
         }
+    }
+}
+
+/// The words of a text as a search sees them: runs of letters and digits, case and accents aside.
+private enum SearchTokens {
+    static func of(_ text: String) -> [String] {
+        text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+            .split { !$0.isLetter && !$0.isNumber }
+            .map { String($0) }
     }
 }

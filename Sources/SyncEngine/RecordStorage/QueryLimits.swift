@@ -124,7 +124,7 @@ private struct RelationSize {
     private mutating func add(_ search: RowSearch, depth: Int) throws(PorticoError) {
         try enter(depth)
         switch search {
-        case .word, .phrase: try add(values: 1)
+        case .word, .prefix, .phrase: try add(values: 1)
         case .not(let inner): try add(inner, depth: depth + 1)
         case .all(let parts), .any(let parts): for part in parts { try add(part, depth: depth + 1) }
         }

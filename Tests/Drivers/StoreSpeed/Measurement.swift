@@ -30,6 +30,12 @@ struct Measurement: Sendable {
         return (calls, wall, Double(clock() - processor) / Double(CLOCKS_PER_SEC))
     }
 
+    /// One after the other.
+    func run(on store: SQLiteStore, calls: Int) async throws {
+        let records = People.records(store)
+        for number in 0..<calls { try await call(records, number) }
+    }
+
     private func repeated(
         _ records: AdapterRecords, from first: Int, until end: ContinuousClock.Instant
     ) async throws -> Int {
@@ -64,6 +70,13 @@ extension Measurement {
             let filter = Filter.compare("division", .equal, .string("Division \(number % 12)"))
             let query = Query(filter, order: [SortKey("division")], limit: 10, countsAll: true)
             _ = try await records.query(query, in: "employees")
+        },
+        Measurement("page of 10 of a filter of three conditions and a list") { records, number in
+            let filter = Filter.all([
+                .compare("division", .equal, .string("Division \(number % 12)")), .not(.isNull("email")),
+                .hasPrefix("firstName", "A"), .oneOf("lastName", ["Adason", "Benson", "Danson"]),
+            ])
+            _ = try await records.query(Query(filter, order: [SortKey("division")], limit: 10), in: "employees")
         },
         Measurement("search of two words, page of 10") { records, number in
             let filter = Filter.search(words: ["ada", "ben"])

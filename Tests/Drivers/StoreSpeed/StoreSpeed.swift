@@ -4,7 +4,8 @@ import RecordStorage
 import SQLiteStore
 
 /// Measures what a call of the store costs, through its public interface, with 10,000 rows: `store-speed [SECONDS]`;
-/// with `--mutations` what it acknowledges a second, with `--pulls` what a replica's pulls cost (Benchmarks/Store).
+/// with `--mutations` what it acknowledges a second, with `--pulls` what a replica's pulls cost (Benchmarks/Store);
+/// `--calls COUNT PLACE` makes that one of the calls so often and nothing else, to count instructions of two counts.
 ///
 /// Printed are microseconds of processor time a call: of all tasks together, so that the number of cores does not matter.
 @main
@@ -23,6 +24,12 @@ struct StoreSpeed {
             SQLiteStoreSettings(path: directory.appending(path: "store.sqlite").path, clock: FixedClock()))
         try await store.install([CollectionDeclaration(adapter: "staff", entity: People.entity)])
         try await load(store)
+        if words.first == "--calls" {
+            let numbers = words.dropFirst().compactMap { Int($0) }
+            guard numbers.count == 2, Measurement.all.indices.contains(numbers[1]) else { return await store.close() }
+            try await Measurement.all[numbers[1]].run(on: store, calls: numbers[0])
+            return await store.close()
+        }
         for measurement in Measurement.all { try await report(measurement, on: store, for: seconds) }
         await store.close()
     }

@@ -105,8 +105,10 @@ public enum RowValueType: String, Sendable, CaseIterable {
 
 /// A full-text search over an entity's search fields, case and accents aside.
 public indirect enum RowSearch: Sendable, Equatable {
-    /// A word that begins with this text.
+    /// A word.
     case word(String)
+    /// The words of the text, one after the other, the last of which begins so.
+    case prefix(String)
     /// The words of the text, one after the other.
     case phrase(String)
     /// All of the searches find the record.

@@ -152,6 +152,7 @@ extension RowSearch: MessageValue {
     public var message: WireValue {
         switch self {
         case .word(let text): .named("word", text.message)
+        case .prefix(let text): .named("prefix", text.message)
         case .phrase(let text): .named("phrase", text.message)
         case .all(let searches): .named("all", searches.message)
         case .any(let searches): .named("any", searches.message)
@@ -163,6 +164,7 @@ extension RowSearch: MessageValue {
         let one = try MessageCase(message)
         switch one.name {
         case "word": self = .word(try one.value())
+        case "prefix": self = .prefix(try one.value())
         case "phrase": self = .phrase(try one.value())
         case "all": self = .all(try one.value())
         case "any": self = .any(try one.value())

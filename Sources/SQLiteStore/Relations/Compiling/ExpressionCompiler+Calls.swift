@@ -152,12 +152,14 @@ extension ExpressionCompiler {
         case .all(let parts): return .balanced(try found(parts, in: layout, source, empty: "1"), " AND ")
         case .any(let parts): return .balanced(try found(parts, in: layout, source, empty: "0"), " OR ")
         case .not(let inner): return .build("(NOT $)", [try found(inner, in: layout, source)])
-        case .word(let text), .phrase(let text):
+        case .word(let text), .phrase(let text), .prefix(let text):
             let table = layout.names.search.quotedIdentifier
             let row = "\(source.sql).\(layout.rowColumn)"
             guard let phrase = SearchExpression.phrase(text) else { return SQLFragment("0") }
+            let isPrefix = if case .prefix = search { true } else { false }
             return SQLFragment(
-                "(\(row) IN (SELECT rowid FROM \(table) WHERE \(table) MATCH ?))", [.text(phrase)])
+                "(\(row) IN (SELECT rowid FROM \(table) WHERE \(table) MATCH ?))",
+                [.text(isPrefix ? phrase + "*" : phrase)])
         }
     }
 

@@ -15,6 +15,11 @@ import Testing
         try await promise.run { MemoryStore(clock: FixedClock()) }
     }
 
+    @Test(arguments: [1, 2, 3, 4] as [UInt64])
+    func `random queries agree with the reference`(seed: UInt64) async throws {
+        try await StoreConformance.randomQueries(rounds: 10, seed: seed).run { MemoryStore(clock: FixedClock()) }
+    }
+
     @Test func `a store made from an image goes on where the other one was`() async throws {
         let first = MemoryStore(clock: FixedClock())
         try await first.transact(weight: 1) { try $0.remember([:], of: 1, from: "c", of: "ann") }

@@ -1,26 +1,25 @@
 import AdapterKit
 import Foundation
+import RecordEvaluation
 import RecordStorage
 
-/// Evaluates ``Filter`` and ``Query`` on records in memory: the reference that stores are compared with.
-///
-/// Every query reads all of the records. Filters and queries are checked first (``FilterCheck``, ``Query/checkSize()``,
-/// `Entity.checkCursor(of:)`).
-public struct RecordEvaluator {
+/// Evaluates a ``Filter`` and a ``Query`` as they are written, without what stores make of them: the reference that stores
+/// are compared with. Every query reads all of the records.
+struct FilterReference {
     /// Finds a record of another entity of the same adapter by its id, with that entity's declaration.
-    public typealias Lookup = (EntityName, RecordID) -> (entity: Entity, record: Record)?
+    typealias Lookup = (EntityName, RecordID) -> (entity: Entity, record: Record)?
 
     private let entity: Entity
     private let lookup: Lookup
 
-    /// An evaluator of one entity's records.
-    public init(_ entity: Entity, related lookup: @escaping Lookup) {
+    /// The reference for one entity's records.
+    init(_ entity: Entity, related lookup: @escaping Lookup) {
         self.entity = entity
         self.lookup = lookup
     }
 
     /// The page of `records` that the query asks for.
-    public func page(_ query: Query, of records: some Sequence<Record>) throws -> RecordPage {
+    func page(_ query: Query, of records: some Sequence<Record>) throws -> RecordPage {
         let matching = records.filter { record in query.filter.map { matches($0, record) } ?? true }
         let order = try entity.totalOrder(query.order)
         let sorted = matching.sorted { precedes($0, $1, order) }
@@ -32,7 +31,7 @@ public struct RecordEvaluator {
     }
 
     /// Whether the filter holds for the record. The logic has two values, as ``Filter`` promises.
-    public func matches(_ filter: Filter, _ record: Record) -> Bool {
+    func matches(_ filter: Filter, _ record: Record) -> Bool {
         switch filter {
         case .compare(let field, let comparison, let value): compare(record[field], comparison, value)
         case .isNull(let field): record[field].isNull
@@ -46,7 +45,7 @@ public struct RecordEvaluator {
         case .search(let words): words.allSatisfy { found($0, in: record) }
         case .related(let field, let name, let inner):
             RecordID(key: record[field]).flatMap { lookup(name, $0) }
-                .map { RecordEvaluator($0.entity, related: lookup).matches(inner, $0.record) } ?? false
+                .map { FilterReference($0.entity, related: lookup).matches(inner, $0.record) } ?? false
         case .all(let parts): parts.allSatisfy { matches($0, record) }
         case .any(let parts): parts.contains { matches($0, record) }
         case .not(let inner): !matches(inner, record)
@@ -54,7 +53,7 @@ public struct RecordEvaluator {
     }
 }
 
-extension RecordEvaluator {
+extension FilterReference {
     private func compare(_ value: WireValue, _ comparison: Comparison, _ other: WireValue) -> Bool {
         if comparison == .notEqual { return !compare(value, .equal, other) }
         guard let order = ValueOrder.compare(value, other) else { return false }
@@ -112,7 +111,7 @@ extension RecordEvaluator {
 }
 
 /// The words of a text as a search sees them: runs of letters and digits, case and accents aside.
-enum SearchTokens {
+private enum SearchTokens {
     static func of(_ text: String) -> [String] {
         text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
             .split { !$0.isLetter && !$0.isNumber }
