@@ -172,6 +172,15 @@ let package = Package(
                 server("GRDB", "GRDB.swift"),
                 server("GRDBSQLite", "GRDB.swift"),
             ]),
+        .target(
+            name: "CLibPQ", path: "Sources/CLibPQ", cSettings: [.treatAllWarnings(as: .error)],
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        module(
+            "PostgreSQLStore",
+            [
+                "AdapterKit", "WireFormats", "RecordStorage", "RecordEvaluation", "Admission", "CLibPQ",
+                server("DequeModule", "swift-collections"),
+            ]),
         module(
             "Backups",
             [
@@ -376,6 +385,11 @@ let package = Package(
         driver(
             "worker-speed", path: "Tests/Drivers/WorkerSpeed",
             ["WorkerHost", "AdapterKit", "AdapterWorker"]),
+        driver(
+            "postgresql-speed", path: "Tests/Drivers/PostgreSQLSpeed",
+            ["PostgreSQLStore", "SQLiteStore", "RecordStorage", "AdapterKit"]),
+        .executableTarget(
+            name: "round-trip-proxy", path: "Tests/Drivers/RoundTripProxy", cSettings: [.treatAllWarnings(as: .error)]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", "RecordStorage", "AdapterKit"]),
         tests(
             "SQLiteStoreTests",
@@ -383,6 +397,11 @@ let package = Package(
                 "SQLiteStore", "Admission", "AdmissionTesting", "DurableFiles", "AttachmentFiles", "Telemetry",
                 "RecordStorage", "AdapterKit", server("GRDB", "GRDB.swift"), "MemoryStore",
                 "StoreConformance",
+            ]),
+        tests(
+            "PostgreSQLStoreTests",
+            [
+                "PostgreSQLStore", "AdapterKit", "RecordStorage", "StoreConformance", "round-trip-proxy",
             ]),
         tests(
             "BackupsTests",

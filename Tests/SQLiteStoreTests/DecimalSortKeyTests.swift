@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
 import Testing
 

@@ -1,4 +1,5 @@
 import AdapterKit
+import Admission
 import Foundation
 import SQLiteStore
 

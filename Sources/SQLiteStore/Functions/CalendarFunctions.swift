@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 
 /// Parts of instants (``InstantKey``, UTC), days (`2024-01-15`) and times of day (`09:30:00.5`).
 enum CalendarFunctions {

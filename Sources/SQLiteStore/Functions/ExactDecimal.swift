@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 
 /// A decimal number to compute with: `(-1)^isNegative × digits × 10^exponent`, without zeros at either end.
 struct ExactDecimal: Equatable {

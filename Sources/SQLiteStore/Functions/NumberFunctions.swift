@@ -1,6 +1,7 @@
 import AdapterKit
 import GRDB
 import GRDBSQLite
+import RecordStorage
 
 /// Arithmetic on decimals, given and made as ``DecimalSortKey``.
 enum DecimalFunctions {

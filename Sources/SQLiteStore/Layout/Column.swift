@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 
 /// A field's columns: how its values are stored and compared. A class, because every query hands some on.
 final class Column: Sendable {

@@ -204,8 +204,8 @@ extension RowSearch {
 }
 
 /// The words of a text as a search sees them: runs of letters and digits, case and accents aside.
-private enum SearchTokens {
-    static func of(_ text: String) -> [String] {
+package enum SearchTokens {
+    package static func of(_ text: String) -> [String] {
         text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
             .split { !$0.isLetter && !$0.isNumber }
             .map { String($0) }
