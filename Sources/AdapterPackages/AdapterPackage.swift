@@ -33,13 +33,13 @@ public struct AdapterPackage: Sendable {
             throw AdapterPackageError(
                 "The package does not begin with \(AdapterManifest.fileName). Make it with porticoctl adapter pack.")
         }
-        manifestBytes = try file.whole(first, limit: AdapterManifest.maximumBytes)
+        manifestBytes = try file.readWhole(first, limit: AdapterManifest.maximumBytes)
         manifest = try AdapterManifest(manifestBytes)
         var entries: [PackagePath: TarArchive.Entry] = [:]
         for entry in archive.files.dropFirst() { entries[entry.path] = entry }
         let signature = entries.first { $0.key.text == PackageSignature.fileName }?.value
         signatureBytes = try signature.map { entry throws(AdapterPackageError) in
-            try file.whole(entry, limit: PackageSignature.maximumBytes)
+            try file.readWhole(entry, limit: PackageSignature.maximumBytes)
         }
         signer = try Self.signer(signatureBytes, of: manifestBytes, trusted)
         entries = entries.filter { $0.key.text != PackageSignature.fileName }
@@ -197,7 +197,7 @@ final class PackageFile: Sendable {
         return bytes
     }
 
-    func whole(_ entry: TarArchive.Entry, limit: Int) throws(AdapterPackageError) -> [UInt8] {
+    func readWhole(_ entry: TarArchive.Entry, limit: Int) throws(AdapterPackageError) -> [UInt8] {
         guard entry.size <= limit else { throw AdapterPackageError("Its \(entry.path) has more than \(limit) bytes.") }
         let bytes = try read(entry.offset, entry.size)
         guard bytes.count == entry.size else { throw TarArchive.truncated }

@@ -36,7 +36,7 @@ public struct InstalledAdapters: Sendable {
         for text in try names(in: folder) {
             guard let name = AdapterName(text) else { continue }
             do throws(AdapterPackageError) {
-                found[name] = try verified(name, trusting: keys).map { .success($0) }
+                found[name] = try verifiedAdapter(name, trusting: keys).map { .success($0) }
             } catch {
                 found[name] = .failure(error)
             }
@@ -45,10 +45,10 @@ public struct InstalledAdapters: Sendable {
     }
 
     /// One of them, its current version checked as in ``all(trusting:)``; nil: it is not installed. Throws where it cannot be used.
-    public func verified(
+    public func verifiedAdapter(
         _ name: AdapterName, trusting keys: [PackageKey]
     ) throws(AdapterPackageError) -> InstalledAdapter? {
-        guard let adapter = try installed(name) else { return nil }
+        guard let adapter = try adapter(name) else { return nil }
         try verify(adapter.current, trusting: keys)
         return adapter
     }
@@ -60,7 +60,7 @@ public struct InstalledAdapters: Sendable {
     }
 
     /// One of them, its files not compared; nil: it is not installed.
-    public func installed(_ name: AdapterName) throws(AdapterPackageError) -> InstalledAdapter? {
+    public func adapter(_ name: AdapterName) throws(AdapterPackageError) -> InstalledAdapter? {
         guard let state = try state(of: name) else { return nil }
         return InstalledAdapter(
             current: try release(name, state.current), previous: state.previous, rollbackReason: state.rollbackReason)

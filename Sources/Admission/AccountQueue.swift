@@ -56,7 +56,7 @@ public struct AccountQueue<Refusal: Error>: AdmissionPolicy {
     }
 
     public mutating func leave(_ account: CallerIdentity, as ticket: AdmissionTicket, _ end: Void, at now: Instant) {
-        turns.ended(for: account)
+        turns.end(for: account)
         running -= 1
     }
 

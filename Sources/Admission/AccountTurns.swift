@@ -43,7 +43,7 @@ public struct AccountTurns<Job> {
         if takesTurn { ring.append(name) }
     }
 
-    /// The job that runs now. ``ended(for:)`` is to be called after it.
+    /// The job that runs now. ``end(for:)`` is to be called after it.
     @inlinable
     public mutating func next() -> Job? {
         guard let name = ring.popFirst() else { return nil }
@@ -57,7 +57,7 @@ public struct AccountTurns<Job> {
     }
 
     @inlinable
-    public mutating func ended(for name: CallerIdentity) {
+    public mutating func end(for name: CallerIdentity) {
         let takesTurn = { (account: inout Account?) -> Bool in
             guard var left = account else { return false }
             let wasFull = left.running == perAccount

@@ -148,7 +148,7 @@ public struct AdmissionMachine<Policy: AdmissionPolicy, Waiter: Sendable>: Senda
         for (ticket, holder) in holders {
             if let deadline = holder.until, deadline <= now { end(ticket) }
         }
-        for ticket in policy.revoked(at: now) { end(ticket) }
+        for ticket in policy.takeRevoked(at: now) { end(ticket) }
         alarm = policy.nextRevocation(after: now)
         for case .waiting(_, let deadline) in slots.values { ring(at: deadline) }
         for holder in holders.values where !holder.isEnded { ring(at: holder.until) }

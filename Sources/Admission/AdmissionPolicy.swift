@@ -38,9 +38,9 @@ public protocol AdmissionPolicy: Sendable {
     mutating func next(at now: Instant) -> AdmissionDecision<Grant, Refusal>?
 
     /// Admitted requests that are to end so that others get their places. Each may be named again until it leaves.
-    mutating func revoked(at now: Instant) -> [AdmissionTicket]
+    mutating func takeRevoked(at now: Instant) -> [AdmissionTicket]
 
-    /// When ``revoked(at:)`` is to be asked next; nil: not before another request arrives that waits.
+    /// When ``takeRevoked(at:)`` is to be asked next; nil: not before another request arrives that waits.
     func nextRevocation(after now: Instant) -> Instant?
 
     /// Requests that are admitted and have not left, and requests that wait.
@@ -49,7 +49,7 @@ public protocol AdmissionPolicy: Sendable {
 
 extension AdmissionPolicy {
     /// None: what is admitted stays until it leaves.
-    public mutating func revoked(at now: Instant) -> [AdmissionTicket] { [] }
+    public mutating func takeRevoked(at now: Instant) -> [AdmissionTicket] { [] }
 
     /// Never.
     public func nextRevocation(after now: Instant) -> Instant? { nil }

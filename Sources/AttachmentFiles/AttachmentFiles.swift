@@ -101,7 +101,7 @@ public final class AttachmentFiles: AttachmentStore {
 
     /// The whole attachments of the folders in which something has come or gone since `marks` were set, which it sets anew;
     /// those of all folders for no marks. It waits for the disk.
-    public func whole(changedSince marks: inout AttachmentFolderMarks) -> [StoredAttachment] {
+    public func wholeAttachments(changedSince marks: inout AttachmentFolderMarks) -> [StoredAttachment] {
         layout.completeFolders().flatMap { folder -> [StoredAttachment] in
             guard marks.noteChange(of: folder) else { return [] }
             return layout.complete(in: folder).map {

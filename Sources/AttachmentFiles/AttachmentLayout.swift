@@ -78,24 +78,24 @@ struct AttachmentLayout: Sendable {
         whole.namesWithin.filter { $0.utf8.count == 2 }.map { whole.appending(path: $0) }
     }
 
-    func complete(in folder: URL) -> [Found] { found(in: folder) { $0[...] } }
+    func complete(in folder: URL) -> [Found] { findAttachments(in: folder) { $0[...] } }
 
     func partial() -> [Found] {
-        found(in: parts) { $0.split(separator: "-", maxSplits: 1).last ?? "" }
+        findAttachments(in: parts) { $0.split(separator: "-", maxSplits: 1).last ?? "" }
     }
 
     /// One of them, by its owner's name in the layout.
     func upload(of digest: AttachmentDigest, by name: String) -> Found? {
-        found(digest, at: parts.appending(path: "\(name)-\(digest.text)"))
+        findAttachment(digest, at: parts.appending(path: "\(name)-\(digest.text)"))
     }
 
-    private func found(in folder: URL, _ digest: (String) -> Substring) -> [Found] {
+    private func findAttachments(in folder: URL, _ digest: (String) -> Substring) -> [Found] {
         folder.namesWithin.compactMap { name in
-            AttachmentDigest(String(digest(name))).flatMap { found($0, at: folder.appending(path: name)) }
+            AttachmentDigest(String(digest(name))).flatMap { findAttachment($0, at: folder.appending(path: name)) }
         }
     }
 
-    private func found(_ digest: AttachmentDigest, at place: URL) -> Found? {
+    private func findAttachment(_ digest: AttachmentDigest, at place: URL) -> Found? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: place.path),
             // A link is no caller's attachment.
             attributes[.type] as? FileAttributeType == .typeRegular,

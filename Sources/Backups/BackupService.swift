@@ -246,7 +246,7 @@ public actor BackupService {
     private func shipAttachments() async throws {
         if known == nil { known = try await reader.allAttachments() }
         // What was found and not written yet is kept: the marks are set already.
-        missing += attachments.whole(changedSince: &marks)
+        missing += attachments.wholeAttachments(changedSince: &marks)
         while let attachment = missing.last {
             if known?[attachment.digest] != attachment.size,
                 FileManager.default.fileExists(atPath: attachment.path)
@@ -264,7 +264,7 @@ public actor BackupService {
         let attachments = attachments
         return try await DedicatedThread.run(label: "backups.attachments") {
             var marks = AttachmentFolderMarks()
-            return attachments.whole(changedSince: &marks)
+            return attachments.wholeAttachments(changedSince: &marks)
         }
     }
 
@@ -280,7 +280,7 @@ public actor BackupService {
     private func copyStep() async {
         guard pageLog != nil else { return }
         do { try await learn() } catch {
-            planner.failed(at: now)
+            planner.noteFailure(at: now)
             failWaiters(error)
             note("copy", error)
             // The target cannot be asked.
@@ -326,11 +326,11 @@ public actor BackupService {
         planner.copyBegan()
         do {
             _ = try await attachments.withoutRemoval { try await self.copy(name) }
-            planner.copied(name, begun: begun)
+            planner.noteCopied(name, begun: begun)
             (logBytesSinceCopy, piecesSinceCopy) = (0, 0)
         } catch {
             planner.leftUnfinished(name, begun: begun)
-            planner.failed(at: now)
+            planner.noteFailure(at: now)
             failWaiters(error)
             note("copy", error)
         }
@@ -399,7 +399,7 @@ public actor BackupService {
             _ = try await reader.verify(manifest, work: settings.work, .copy) { !read.contains($0) }
             self.read.formUnion(try await reader.attachments(of: manifest))
             try await target.write(Array("\(digest) \(Self.text(clock.now()))\n".utf8), to: .of(name, "verified"))
-            planner.verified(name)
+            planner.noteVerified(name)
             log.info("backup verified", ["copy": .text(name.text)])
             noteSuccess(["copy", "verification"])
             // One that was asked for meanwhile is still to come.
@@ -411,7 +411,7 @@ public actor BackupService {
             guard !Task.isCancelled else { return }
             let error = PorticoError.ofBackup(error)
             let isDamaged = error.code == .storeUnavailable || error.isNotFound
-            if isDamaged { planner.foundDamaged(name, at: now) } else { planner.failed(at: now) }
+            if isDamaged { planner.foundDamaged(name, at: now) } else { planner.noteFailure(at: now) }
             // What is thought to be there may not be.
             known = nil
             marks = AttachmentFolderMarks()
@@ -430,7 +430,7 @@ public actor BackupService {
                 // The first to go: from then on there is no copy.
                 for first in ["manifest.json", "verified"] { try await target.remove(.of(name, first)) }
                 for object in objects { try await target.remove(object.name) }
-                planner.removed(name)
+                planner.noteRemoved(name)
                 log.info("backup removed", ["copy": .text(name.text)])
             }
             try await removeUnneeded()

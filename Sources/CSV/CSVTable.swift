@@ -31,7 +31,7 @@ public struct CSVTable: Sendable {
         guard let header = lines.first else { throw CSVProblem(.requestMalformed, "the file has no header line") }
         let columns = header.fields
         try Self.require(separator, header)
-        if let twice = Self.repeated(columns) {
+        if let twice = Self.repeatedColumn(columns) {
             throw CSVProblem(.requestMalformed, "the header names the column `\(twice.brief)` twice")
         }
         let nameless = columns.indices.filter { columns[$0].isEmpty }
@@ -75,7 +75,7 @@ public struct CSVTable: Sendable {
         )
     }
 
-    private static func repeated(_ columns: [String]) -> String? {
+    private static func repeatedColumn(_ columns: [String]) -> String? {
         var seen: Set<[UInt8]> = []
         return columns.first { !$0.isEmpty && !seen.insert(Array($0.utf8)).inserted }
     }

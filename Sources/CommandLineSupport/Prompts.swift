@@ -10,12 +10,12 @@ public enum PasswordPrompt {
 
     /// `isNew`: asked for twice on a terminal, because one that was mistyped is of no use.
     public static func read(isNew: Bool = false) throws(Refusal) -> String {
-        guard isatty(STDIN_FILENO) == 1 else { return try agreed { _ in readLine() } }
-        return try agreed(twice: isNew, ask: Terminal.askSecretly)
+        guard isatty(STDIN_FILENO) == 1 else { return try askPassword { _ in readLine() } }
+        return try askPassword(twice: isNew, ask: Terminal.askSecretly)
     }
 
     /// What `ask` answers, twice the same where that is wanted.
-    public static func agreed(twice: Bool = false, ask: (String) -> String?) throws(Refusal) -> String {
+    public static func askPassword(twice: Bool = false, ask: (String) -> String?) throws(Refusal) -> String {
         guard let password = ask("Password: "), !password.isEmpty else {
             throw Refusal(description: "There is no password on standard input.")
         }

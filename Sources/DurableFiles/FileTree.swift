@@ -79,7 +79,7 @@ extension FileTree {
     private func read(
         _ path: String, _ take: (UnsafeRawBufferPointer) throws(PorticoError) -> Void
     ) throws(PorticoError) -> String {
-        let file = try opened(path, O_RDONLY | O_NONBLOCK)
+        let file = try openDescriptor(path, O_RDONLY | O_NONBLOCK)
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -111,7 +111,7 @@ extension FileTree {
 
     /// Folder by folder from the root on, through no link. Only what is a regular file is opened, since opening a device
     /// may do something.
-    private func opened(_ path: String, _ flags: Int32) throws(PorticoError) -> Int32 {
+    private func openDescriptor(_ path: String, _ flags: Int32) throws(PorticoError) -> Int32 {
         guard BackupList.isWithin(path) else { throw Self.refusal(path, "leads out of the backup") }
         let names = BackupList.names(path)
         var folder = dup(root)

@@ -229,7 +229,7 @@ extension HTTP1ConnectionHandler {
         case .incoming(let body)?: body.append(piece)
         case .discarding?:
             countDiscarded(piece.readableBytes)
-            if let context, discarding?.arrived(piece.readableBytes, at: context.eventLoop.now) == false { close() }
+            if let context, discarding?.noteArrival(piece.readableBytes, at: context.eventLoop.now) == false { close() }
         case nil: countDiscarded(piece.readableBytes)
         }
     }
@@ -251,13 +251,13 @@ extension HTTP1ConnectionHandler {
         let body = IncomingBody(
             announced: head.isChunked ? nil : head.length ?? 0, pace: UploadRate(rate: server.configuration.readRate),
             on: context.eventLoop
-        ) { [weak self] in self?.bodyIsWanted() }
+        ) { [weak self] in self?.askForBody() }
         exchange?.body = .incoming(body)
         if let arrived { body.append(arrived) }
         dispatch(.incoming(body))
     }
 
-    private func bodyIsWanted() {
+    private func askForBody() {
         if let exchange, exchange.head.expectsContinue, !exchange.continueSent, !exchange.requestEnded,
             case .awaited = exchange.response
         {

@@ -104,8 +104,8 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case let event as StreamClosedEvent: closed(event.streamID)
-        case let event as NIOHTTP2WindowUpdatedEvent: updated(event)
+        case let event as StreamClosedEvent: noteClosed(event.streamID)
+        case let event as NIOHTTP2WindowUpdatedEvent: noteWindowUpdate(event)
         case is NIOHTTP2StreamCreatedEvent, is NIOHTTP2BulkStreamWindowChangeEvent: return
         case is ChannelShouldQuiesceEvent:
             announceEnd()
@@ -122,7 +122,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
         }
     }
 
-    private func updated(_ event: NIOHTTP2WindowUpdatedEvent) {
+    private func noteWindowUpdate(_ event: NIOHTTP2WindowUpdatedEvent) {
         guard let window = event.inboundWindowSize else { return }
         if event.streamID == .rootStream {
             if let increment = Self.increment(window) {
@@ -136,10 +136,10 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
     /// The increment that opens a window again of which half is used.
     static func increment(_ window: Int) -> Int? { window <= Self.window / 2 ? Self.window - window : nil }
 
-    private func closed(_ id: HTTP2StreamID) {
+    private func noteClosed(_ id: HTTP2StreamID) {
         guard let stream = streams.removeValue(forKey: id) else { return }
         if let context { lastEnd = context.eventLoop.now }
-        stream.closed()
+        stream.noteClosed()
         closeAfterLastAnswer()
     }
 }
@@ -203,7 +203,7 @@ extension HTTP2ConnectionHandler {
         silenceLook = nil
         let open = streams.values
         streams = [:]
-        for stream in open { stream.closed() }
+        for stream in open { stream.noteClosed() }
     }
 
     /// Closes a connection on which no request was under way for too long, whatever else its peer sends: frames that ask
@@ -385,7 +385,7 @@ extension HTTP2Stream {
         expectsContinue = head.expectsContinue
         let body = IncomingBody(
             announced: head.length, pace: UploadRate(rate: server.configuration.readRate), on: eventLoop
-        ) { [weak self] in self?.bodyIsWanted() }
+        ) { [weak self] in self?.askForBody() }
         request = .incoming(body)
         if let arrived { body.append(arrived) }
         dispatch(head, .incoming(body))
@@ -398,7 +398,7 @@ extension HTTP2Stream {
         if case .awaited = response { self.work = work }
     }
 
-    private func bodyIsWanted() {
+    private func askForBody() {
         if expectsContinue, case .awaited = response, !requestEnded {
             expectsContinue = false
             connection.write(.headers(.init(headers: [":status": "100"])), on: id)
@@ -588,7 +588,7 @@ extension HTTP2Stream {
     }
 
     /// The stream has ended, on both sides or by a reset.
-    func closed() {
+    func noteClosed() {
         guard !isClosed else { return }
         isClosed = true
         timer?.cancel()

@@ -187,7 +187,7 @@ final class OpenConnections: Sendable {
 
     private let state = Mutex(State())
 
-    func accepted(_ channel: any Channel) {
+    func noteAccepted(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         _ = state.withLock { $0.accepted.insert(id) }
         channel.closeFuture.whenComplete { _ in
@@ -199,7 +199,7 @@ final class OpenConnections: Sendable {
     }
 
     /// On the channel's event loop.
-    func opened(_ channel: any Channel) {
+    func noteOpened(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         var (isStopping, mustEndSoon) = (false, false)
         change { state in
@@ -264,7 +264,7 @@ private final class AcceptedConnectionHandler: ChannelInboundHandler, Sendable {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        connections.accepted(unwrapInboundIn(data))
+        connections.noteAccepted(unwrapInboundIn(data))
         context.fireChannelRead(data)
     }
 }
@@ -281,7 +281,7 @@ private final class OpenConnectionHandler: ChannelInboundHandler, RemovableChann
 
     func channelActive(context: ChannelHandlerContext) {
         context.fireChannelActive()
-        connections.opened(context.channel)
+        connections.noteOpened(context.channel)
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 }
@@ -345,16 +345,16 @@ final class ConnectionPermits: Sendable {
                 let refused = min(Self.reserve, max(state.limit - state.share, 0) / 2)
                 if own > state.share, state.open <= state.limit {
                     guard own <= state.share + refused else { return .none }
-                    return Self.rejected("Too many connections of your address are open.")
+                    return Self.reject("Too many connections of your address are open.")
                 }
             }
             guard state.open > state.limit else { return .regular }
             guard state.open <= state.limit + Self.reserve else { return .none }
-            return Self.rejected("Too many connections are open.")
+            return Self.reject("Too many connections are open.")
         }
     }
 
-    private static func rejected(_ reason: String) -> Permit {
+    private static func reject(_ reason: String) -> Permit {
         .rejected(PorticoError(.overloaded, reason, retryAfter: 1))
     }
 

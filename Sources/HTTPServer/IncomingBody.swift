@@ -174,7 +174,7 @@ struct DiscardedBody {
     }
 
     /// False where it comes too slowly.
-    mutating func arrived(_ bytes: Int, at now: NIODeadline) -> Bool {
+    mutating func noteArrival(_ bytes: Int, at now: NIODeadline) -> Bool {
         received += bytes
         do throws(PorticoError) {
             try pace.check(received, of: nil, after: .nanoseconds((now - began).nanoseconds))

@@ -17,7 +17,7 @@ public struct ListeningSocket: Sendable {
     let descriptor: Int32
 
     /// The socket that this process was started with; nil: none.
-    public static func inherited(environment: [String: String]) -> ListeningSocket? {
+    public static func inheritedSocket(environment: [String: String]) -> ListeningSocket? {
         guard environment["LISTEN_PID"] == String(getpid()), let count = environment["LISTEN_FDS"].flatMap({ Int($0) }),
             count >= 1
         else { return nil }
@@ -30,7 +30,7 @@ public struct ListeningSocket: Sendable {
 
     /// Throws ``ListeningFailure`` or what the look-up of the name says.
     public static func open(host: String, port: Int) throws -> ListeningSocket {
-        let descriptor = try bound(host, port)
+        let descriptor = try boundDescriptor(host, port)
         guard listen(descriptor, backlog) == 0 else {
             let failure = failure(host, port)
             close(descriptor)
@@ -41,9 +41,9 @@ public struct ListeningSocket: Sendable {
     }
 
     /// As ``open(host:port:)`` would throw now. No connection is accepted meanwhile.
-    public static func check(host: String, port: Int) throws { close(try bound(host, port)) }
+    public static func check(host: String, port: Int) throws { close(try boundDescriptor(host, port)) }
 
-    private static func bound(_ host: String, _ port: Int) throws -> Int32 {
+    private static func boundDescriptor(_ host: String, _ port: Int) throws -> Int32 {
         let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(Int32(clamping: address.protocol.rawValue), kind, 0)

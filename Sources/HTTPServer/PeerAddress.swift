@@ -34,7 +34,7 @@ package struct PeerAddress: Sendable {
 
     package func peer(_ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
         guard connection.isProxy else { return connection.address }
-        return forwarded(headers) ?? connection.address
+        return forwardedAddress(headers) ?? connection.address
     }
 
     /// Scheme of the address that the sender used; a trusted proxy says in `X-Forwarded-Proto` which that was.
@@ -45,7 +45,7 @@ package struct PeerAddress: Sendable {
         return isSecure ? "https" : "http"
     }
 
-    private func forwarded(_ headers: HTTPFields) -> String? {
+    private func forwardedAddress(_ headers: HTTPFields) -> String? {
         var last: String?
         for field in headers[values: .xForwardedFor].reversed() {
             for piece in field.split(separator: ",", omittingEmptySubsequences: false).reversed() {

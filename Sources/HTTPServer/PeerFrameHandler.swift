@@ -128,7 +128,7 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
 extension PeerFrameHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .byteBuffer(var frame) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
-        budget.sent(frame.readableBytes)
+        budget.noteSent(frame.readableBytes)
         if !hasAnnounced {
             hasAnnounced = true
             frame.changeSettings(behind: FrameScanner.headLength) { setting, value in
@@ -235,7 +235,7 @@ struct PeerFrameBudget {
 
     mutating func requestArrived() { give(Double(Self.perRequest)) }
 
-    mutating func sent(_ bytes: Int) { give(Double(Self.perWrite) + Double(bytes) / Double(Self.bytesPerFrame)) }
+    mutating func noteSent(_ bytes: Int) { give(Double(Self.perWrite) + Double(bytes) / Double(Self.bytesPerFrame)) }
 
     private mutating func give(_ frames: Double) { left = min(Double(Self.burst), left + frames) }
 }

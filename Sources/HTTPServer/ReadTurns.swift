@@ -55,7 +55,7 @@ final class ReadTurns {
 
     private func round() {
         isRoundDue = false
-        for account in read { waiting.ended(for: account) }
+        for account in read { waiting.end(for: account) }
         read.removeAll(keepingCapacity: true)
         while let next = waiting.next() {
             read.append(next.account)

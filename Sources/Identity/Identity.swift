@@ -181,7 +181,7 @@ extension Identity {
 
     /// What is remembered of a credential that was verified, without waiting; nil where it would have to be verified.
     public func knownAuthentication(_ key: CredentialKey) -> Authentication? {
-        verifier.context.cache.known(key)
+        verifier.context.cache.lookUp(key)
     }
 
     /// The two halves of HTTP Basic; nil wherever the configuration does not allow it. Throws `auth.throttled` and
@@ -199,7 +199,7 @@ extension Identity {
     /// Returns when a verified credential stops holding before its time, or the account's roles or attributes change: a
     /// live stream that was opened with it ends then, and its client asks again. Returns at once where that has happened
     /// already. Does not watch ``Authentication/expires``. Ends with the task that waits.
-    public func revoked(_ authentication: Authentication) async throws {
+    public func waitUntilRevoked(_ authentication: Authentication) async throws {
         try await context.cache.revocations.wait(for: authentication) { try await verifier.holds(authentication) }
     }
 
@@ -320,7 +320,7 @@ extension Identity {
         by agent: ClientAgent? = nil, replacing old: Secret? = nil
     ) async throws -> (signIn: SignIn, path: String) {
         guard let provider = providers.value.openIDConnect(name) else { throw Self.noProvider }
-        guard let pending = try await answered(back, cookie, provider, from: address),
+        guard let pending = try await matchReturn(back, cookie, provider, from: address),
             case .accepted(let account) = try await provider.verify(
                 .authorizationCode(back.code, verifier: Secret(pending.verifier), nonce: Secret(pending.nonce)))
         else {
@@ -336,7 +336,7 @@ extension Identity {
 
     /// Nil where the answer belongs to another browser, another provider or another time: forged, mixed up, late or
     /// brought a second time.
-    private func answered(
+    private func matchReturn(
         _ back: BrowserReturn, _ cookie: Secret, _ provider: OpenIDConnectProvider, from address: ClientAddress
     ) async throws -> PendingSignIn? {
         guard let pending = pendingSignIns.open(cookie), pending.provider == provider.name.text,

@@ -211,7 +211,7 @@ extension CallThroughCalls {
     private func noteMade(_ call: PendingCall) {
         state.withLock { state in
             state.made -= 1
-            state.turns.ended(for: call.account)
+            state.turns.end(for: call.account)
         }
         signal.yield()
     }

@@ -107,7 +107,7 @@ public final class Mirror: Sendable {
         await waitForRefresh()
         let now = clock.now()
         let (served, asked, cause) = state.withLock {
-            ($0.machine.served(at: now), $0.machine.asked, $0.machine.cause)
+            ($0.machine.servableTime(at: now), $0.machine.asked, $0.machine.cause)
         }
         guard let served else { throw unavailable(cause) }
         guard asked == before else {
@@ -251,7 +251,7 @@ extension Mirror {
         let (now, chance) = (clock.now(), random())
         let (isFirst, repeatedBefore, waiting) = state.withLock { state in
             let before = state.machine
-            state.machine.ended(outcome, at: now, random: chance)
+            state.machine.finish(outcome, at: now, random: chance)
             state.held = held
             let waiting = (Array(state.readers.values), state.current)
             (state.readers, state.current) = ([:], [])

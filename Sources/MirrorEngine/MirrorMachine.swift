@@ -163,11 +163,11 @@ public struct MirrorMachine: Sendable {
     /// Whether the rows need no refresh.
     public func isFresh(at now: WireDate) -> Bool {
         guard let asked, now.seconds(since: asked) <= settings.freshFor / .seconds(1) else { return false }
-        return served(at: now) != nil
+        return servableTime(at: now) != nil
     }
 
     /// The time as of which rows that are not fresh may be served, once no refresh is waited for any more.
-    public func served(at now: WireDate) -> WireDate? {
+    public func servableTime(at now: WireDate) -> WireDate? {
         asOf.flatMap { now.seconds(since: $0) <= settings.staleFor / .seconds(1) ? $0 : nil }
     }
 
@@ -175,7 +175,7 @@ public struct MirrorMachine: Sendable {
     public mutating func read(at now: WireDate) -> Read {
         if let asOf, isFresh(at: now) { return .serve(asOf: asOf) }
         if running != nil || wanted.map({ $0 != .webhook }) ?? false { return .wait }
-        if let resumesAt, resumesAt > now { return served(at: now).map { .serve(asOf: $0) } ?? .refuse }
+        if let resumesAt, resumesAt > now { return servableTime(at: now).map { .serve(asOf: $0) } ?? .refuse }
         wanted = .read
         return .wait
     }
@@ -219,7 +219,7 @@ public struct MirrorMachine: Sendable {
     }
 
     /// The refresh has ended. `random` is from 0 to 1.
-    public mutating func ended(_ outcome: RefreshOutcome, at now: WireDate, random: Double) {
+    public mutating func finish(_ outcome: RefreshOutcome, at now: WireDate, random: Double) {
         running = nil
         if let interval = settings.refresh {
             scheduled = now.adding(interval / .seconds(1) * (1 + Self.jitter * (2 * random - 1)))

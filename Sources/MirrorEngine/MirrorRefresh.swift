@@ -77,7 +77,7 @@ package struct MirrorRefresh: Sendable {
 
     private func attempt(since known: MirrorState) async throws -> Result {
         // Rows that have not changed have values of a new field too.
-        guard source.reading == .increments, let cursor = known.cursor, known.added(in: collection.entity).isEmpty
+        guard source.reading == .increments, let cursor = known.cursor, known.addedFields(in: collection.entity).isEmpty
         else { return try await runWhole(known) }
         do {
             return try await run(since: cursor, known)
@@ -99,7 +99,7 @@ package struct MirrorRefresh: Sendable {
 
     private func run(since cursor: String?, _ known: MirrorState) async throws -> Result {
         let began = clock.now()
-        protection?.refreshBegins()
+        protection?.beginRefresh()
         let replacement = try await beginReplacement(collection.id)
         do {
             return try await fill(replacement, since: cursor, known, began)
@@ -121,7 +121,7 @@ package struct MirrorRefresh: Sendable {
         var request = MirrorRequest(source.entity, since: cursor, deadline: Self.pageDeadline)
         var use = RefreshUse(limits, since: began)
         var lastCursor = cursor
-        let added = known.added(in: collection.entity)
+        let added = known.addedFields(in: collection.entity)
         var age = Duration.zero
         while true {
             try Task.checkCancellation()
@@ -171,7 +171,7 @@ package struct MirrorRefresh: Sendable {
         var difference = try await replacement.difference()
         if !deletesMissing { difference.deleted = removed.count }
         let protection = protection
-        var options = ReplacementOptions(state: state.stored) { try protection?.protected(in: $0) ?? [] }
+        var options = ReplacementOptions(state: state.stored) { try protection?.protectedRecords(in: $0) ?? [] }
         options.deletesMissing = deletesMissing
         options.removing = removed
         var summary = RefreshSummary(asOf: state.asOf ?? began, began: began, cursor: state.cursor)
@@ -231,9 +231,11 @@ private struct RefreshUse {
         rows += page.rows.count
         for row in page.rows { bytes += WireValue.dictionary(row).approximateBytes }
         emptyPages = page.rows.isEmpty && page.removed.isEmpty ? emptyPages + 1 : 0
-        guard rows <= limits.rows else { throw beyond("\(limits.rows) rows") }
-        guard bytes <= limits.bytes else { throw beyond("\(limits.bytes) bytes of rows") }
-        guard emptyPages <= limits.emptyPages else { throw beyond("\(limits.emptyPages) pages without rows in turn") }
+        guard rows <= limits.rows else { throw limitExceeded("\(limits.rows) rows") }
+        guard bytes <= limits.bytes else { throw limitExceeded("\(limits.bytes) bytes of rows") }
+        guard emptyPages <= limits.emptyPages else {
+            throw limitExceeded("\(limits.emptyPages) pages without rows in turn")
+        }
         // A clock that was set makes it shorter or longer.
         let seconds = now.secondsSinceReferenceDate - began.secondsSinceReferenceDate
         guard page.next == nil || seconds <= limits.time / .seconds(1) else {
@@ -241,7 +243,7 @@ private struct RefreshUse {
         }
     }
 
-    private func beyond(_ limit: String) -> MirrorRefusal {
+    private func limitExceeded(_ limit: String) -> MirrorRefusal {
         MirrorRefusal(.unexpected, "the answers have more than \(limit)")
     }
 }

@@ -39,7 +39,7 @@ public struct MirrorState: Sendable, Equatable {
 
     /// The fields of an entity that had not been declared at the last refresh: no record has a value of the other system
     /// in them. Empty where there was no refresh, or it is not known what was declared then.
-    public func added(in entity: Entity) -> Set<FieldName> {
+    public func addedFields(in entity: Entity) -> Set<FieldName> {
         guard let declared else { return [] }
         return Set(entity.fields.map(\.name).filter { !declared.contains($0.text) })
     }

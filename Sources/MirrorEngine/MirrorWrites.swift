@@ -87,7 +87,7 @@ public final class MirrorWrites: Sendable {
         self.readBack = readBack
         start = store.position.number
         state = Mutex(State(machine: PendingWrites(honoursKeys: source.honoursIdempotencyKeys)))
-        store.observe(self) { writes, _ in writes.committed() }
+        store.observe(self) { writes, _ in writes.noteCommit() }
     }
 
     /// Writes that are still to be made, and writes that stay unknown.
@@ -95,7 +95,7 @@ public final class MirrorWrites: Sendable {
         state.withLock { ($0.machine.pending, $0.machine.unknown) }
     }
 
-    private func committed() {
+    private func noteCommit() {
         let position = store.position(of: PendingWriteRecords.adapter)
         if state.withLock({ $0.seen != position }) { pause.interrupt() }
     }
@@ -184,7 +184,7 @@ extension MirrorWrites {
             }
             guard let found else { return }
             if let write = found {
-                return await goOn(write, ended(id, .notMade), "a record that it names has no key yet")
+                return await goOn(write, noteSent(id, .notMade), "a record that it names has no key yet")
             }
         }
         let found = await persistently {
@@ -192,7 +192,7 @@ extension MirrorWrites {
         }
         guard let found else { return }
         guard let write = found else {
-            _ = ended(id, .made)
+            _ = noteSent(id, .made)
             return
         }
         let result: MirrorWriteResult
@@ -209,15 +209,15 @@ extension MirrorWrites {
             guard let id = delivery.newID(in: fields, of: write), await mayTake(id, write) else {
                 return await lose(write, "the answer is another record")
             }
-            await settle(write, as: id, stored: fields) { self.ended(write.id, .made) }
-        case .stored(let fields): await settle(write, stored: fields) { self.ended(id, .made) }
+            await settle(write, as: id, stored: fields) { self.noteSent(write.id, .made) }
+        case .stored(let fields): await settle(write, stored: fields) { self.noteSent(id, .made) }
         case .refused(let code, let message): await refuse(write, code, message)
         case .notMade(let detail):
             let message = "The system \(source.upstream) has not taken the change yet. It is sent again."
             await persistently {
-                try await self.store.transact(weight: 2) { try delivery.notMade(write, detail, message, in: $0) }
+                try await self.store.transact(weight: 2) { try delivery.requeue(write, detail, message, in: $0) }
             }
-            await goOn(write, ended(id, .notMade), detail)
+            await goOn(write, noteSent(id, .notMade), detail)
         case .unknown(let detail): await lose(write, detail)
         }
     }
@@ -231,16 +231,16 @@ extension MirrorWrites {
     private func lose(_ write: PendingWrite, _ detail: String) async {
         let delivery = delivery
         await persistently {
-            try await self.store.transact(weight: 1) { try delivery.lost(write, detail, in: $0) }
+            try await self.store.transact(weight: 1) { try delivery.markLost(write, detail, in: $0) }
         }
-        await goOn(write, ended(write.id, .unknown), detail)
+        await goOn(write, noteSent(write.id, .unknown), detail)
     }
 
     private func goOn(_ write: PendingWrite, _ step: PendingWrites.Step, _ detail: String) async {
         switch step {
         case .giveUp:
             await persistently { try await self.store.transact(weight: 2) { try $0.removePendingWrite(write.id) } }
-            answer(write.id, .failure(notMade(detail)))
+            resumeCaller(write.id, .failure(notMade(detail)))
         case .expire:
             await refuse(
                 write, .upstreamFailed,
@@ -270,10 +270,10 @@ extension MirrorWrites {
     }
 
     @discardableResult
-    private func ended(_ id: RecordID, _ outcome: PendingWrites.Sent) -> PendingWrites.Step {
+    private func noteSent(_ id: RecordID, _ outcome: PendingWrites.Sent) -> PendingWrites.Step {
         let (now, chance) = (clock.now(), random())
         return state.withLock { state in
-            state.machine.sent(
+            state.machine.noteSent(
                 id, outcome, isAwaited: state.callers[id] != nil, at: now, random: chance)
         }
     }
@@ -296,14 +296,14 @@ extension MirrorWrites {
             protection.note(id)
             state.withLock { $0.machine.move(write.record, to: id) }
         }
-        defer { state.withLock { $0.machine.hasMoved(write.record) } }
+        defer { state.withLock { $0.machine.noteMoved(write.record) } }
         let delivery = delivery
         let receipt = await persistently {
-            try await self.store.transact(weight: 3) { try delivery.made(write, stored: stored, in: $0) }
+            try await self.store.transact(weight: 3) { try delivery.complete(write, stored: stored, in: $0) }
         }
         guard let receipt else { return }
         _ = end()
-        answer(write.id, .success(receipt))
+        resumeCaller(write.id, .success(receipt))
     }
 
     /// The write is refused for good: its record becomes what the other system has, and its author learns of it.
@@ -317,14 +317,14 @@ extension MirrorWrites {
         let delivery = delivery
         let done: Void? = await persistently {
             try await self.store.transact(weight: 3) {
-                try delivery.refused(write, code, message, isAwaited: isAwaited, truth: truth, in: $0)
+                try delivery.refuse(write, code, message, isAwaited: isAwaited, truth: truth, in: $0)
             }
         }
         guard done != nil else {
             caller?.resume(returning: .failure(outcomeUnknown))
             return
         }
-        _ = ended(write.id, .refused)
+        _ = noteSent(write.id, .refused)
         log.warning(
             "write refused by another system",
             [
@@ -337,14 +337,14 @@ extension MirrorWrites {
     private func leaveUnknown(_ write: PendingWrite) async {
         let (delivery, message) = (delivery, outcomeUnknown.message)
         await persistently {
-            try await self.store.transact(weight: 1) { try delivery.staysUnknown(write.id, message, in: $0) }
+            try await self.store.transact(weight: 1) { try delivery.markUnknown(write.id, message, in: $0) }
         }
         log.warning(
             "outcome of a write is unknown",
             [
                 "mirror": .text("\(self.id)"), "upstream": .text(source.upstream.text), "write": .text(write.id.text),
             ])
-        answer(write.id, .failure(outcomeUnknown))
+        resumeCaller(write.id, .failure(outcomeUnknown))
     }
 
     /// Until it succeeds; nil where the task is cancelled.
@@ -427,7 +427,7 @@ extension MirrorWrites: WriteThrough {
         if isUnsent { pause.interrupt() }
     }
 
-    private func answer(_ id: RecordID, _ result: Result<WriteReceipt, PorticoError>) {
+    private func resumeCaller(_ id: RecordID, _ result: Result<WriteReceipt, PorticoError>) {
         state.withLock { $0.callers.removeValue(forKey: id) }?.answer.resume(returning: result)
     }
 
@@ -449,7 +449,7 @@ extension MirrorWrites {
         let write = try await pending(id)
         if write.state != .pending {
             let delivery = delivery
-            try await store.transact(weight: 3) { try delivery.retried(write, in: $0) }
+            try await store.transact(weight: 3) { try delivery.retry(write, in: $0) }
         }
         let begins = state.withLock { state in
             if state.machine.contains(id) { return state.machine.retry(id) }
@@ -471,8 +471,8 @@ extension MirrorWrites {
         let truth = write.state == .refused ? .unavailable : await truth(of: write.record)
         protection.note(write.record)
         let delivery = delivery
-        try await store.transact(weight: 3) { try delivery.dropped(write, truth: truth, in: $0) }
-        answer(id, .failure(write.wasSent ? outcomeUnknown : notMade("dropped by an operator")))
+        try await store.transact(weight: 3) { try delivery.drop(write, truth: truth, in: $0) }
+        resumeCaller(id, .failure(write.wasSent ? outcomeUnknown : notMade("dropped by an operator")))
         pause.interrupt()
     }
 

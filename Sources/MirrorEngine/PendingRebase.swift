@@ -8,7 +8,7 @@ struct PendingRebase: Sendable {
     let write: PendingWrite
 
     /// The write is made. `stored`: what the other system has now; nil: it did not say.
-    func made(_ stored: WireDictionary?, in transaction: any StoreTransaction) throws {
+    func complete(_ stored: WireDictionary?, in transaction: any StoreTransaction) throws {
         try transaction.removePendingWrite(write.id)
         let current = try transaction.record(write.record, in: write.collection, visible: nil)
         guard write.operation != .delete else { return try rebase(to: nil, in: transaction) }
@@ -24,7 +24,7 @@ struct PendingRebase: Sendable {
     }
 
     /// The write is not made. `truth`: what the other system has; where it cannot be asked, what it had before the write.
-    func becomes(_ truth: MirrorRecord, in transaction: any StoreTransaction) throws {
+    func restore(_ truth: MirrorRecord, in transaction: any StoreTransaction) throws {
         switch truth {
         case .found(let fields): try rebase(to: taking(fields, over: write.before ?? [:]), in: transaction)
         case .absent: try rebase(to: nil, in: transaction)
@@ -34,7 +34,7 @@ struct PendingRebase: Sendable {
     }
 
     /// The write is pending again: the record has it, in its turn among the others that are pending.
-    func reapplied(in transaction: any StoreTransaction) throws {
+    func reapply(in transaction: any StoreTransaction) throws {
         let pending = try transaction.pendingWrites(of: write.record, in: write.collection)
             .filter { $0.state == .pending && !$0.isThrough }
         let current = try transaction.record(write.record, in: write.collection, visible: nil)

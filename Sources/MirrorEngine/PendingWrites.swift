@@ -191,7 +191,7 @@ public struct PendingWrites: Sendable {
     }
 
     /// Sending has ended. `random` is from 0 to 1. `isAwaited`: a caller waits for it.
-    public mutating func sent(
+    public mutating func noteSent(
         _ id: RecordID, _ outcome: Sent, isAwaited: Bool = false, at now: WireDate, random: Double
     ) -> Step {
         guard var write = writes[id], write.phase == .sending else { return .settle }
@@ -244,7 +244,7 @@ public struct PendingWrites: Sendable {
     }
 
     /// A record of which a write is under way gets another id: to be called before that is durable, and
-    /// ``hasMoved(_:)`` afterwards. Its writes are those of the new id from now on, in their order.
+    /// ``noteMoved(_:)`` afterwards. Its writes are those of the new id from now on, in their order.
     public mutating func move(_ record: RecordID, to new: RecordID) {
         guard record != new else { return }
         moving[record] = new
@@ -263,7 +263,7 @@ public struct PendingWrites: Sendable {
     }
 
     /// It is durable that the record has another id.
-    public mutating func hasMoved(_ record: RecordID) { moving[record] = nil }
+    public mutating func noteMoved(_ record: RecordID) { moving[record] = nil }
 
     /// Looking for a write has ended. `isMade`: the record is as the write wanted it.
     public mutating func readBack(_ id: RecordID, isMade: Bool, at now: WireDate, random: Double) -> Step {

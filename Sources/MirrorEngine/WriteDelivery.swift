@@ -72,7 +72,7 @@ package struct WriteDelivery: Sendable {
 
     /// It was not made, and may be sent again. `detail` is for operators, `message` for the author. Of one that was refused
     /// before, operators still see the refusal.
-    package func notMade(
+    package func requeue(
         _ write: PendingWrite, _ detail: String, _ message: String, in transaction: any StoreTransaction
     ) throws {
         if !honoursKeys { try transaction.setSent(false, of: write.id) }
@@ -83,20 +83,20 @@ package struct WriteDelivery: Sendable {
     }
 
     /// It may have been made; that is to be found out. `detail` is for operators.
-    package func lost(_ write: PendingWrite, _ detail: String, in transaction: any StoreTransaction) throws {
+    package func markLost(_ write: PendingWrite, _ detail: String, in transaction: any StoreTransaction) throws {
         guard let known = try transaction.pendingWrite(write.id) else { return }
         try transaction.setFailure(detail, isLost: true, of: known)
     }
 
     /// The write is made: the record becomes what the other system has, with what is still pending of it. `stored`: what
     /// that is; nil: it did not say.
-    package func made(
+    package func complete(
         _ write: PendingWrite, stored: WireDictionary?, in transaction: any StoreTransaction
     ) throws -> WriteReceipt {
         if let id = stored.flatMap({ newID(in: $0, of: write) }) {
             return try move(write, to: id, stored, in: transaction)
         }
-        try PendingRebase(entity: collection.entity, write: write).made(stored, in: transaction)
+        try PendingRebase(entity: collection.entity, write: write).complete(stored, in: transaction)
         return WriteReceipt(
             position: transaction.position,
             records: [try transaction.record(write.record, in: write.collection, visible: nil)])
@@ -112,7 +112,7 @@ package struct WriteDelivery: Sendable {
         let old = try transaction.record(write.record, in: write.collection, visible: nil)
         try transaction.movePendingWrites(of: write.record, to: id, in: write.collection, key: key)
         let moved = try transaction.pendingWrite(write.id) ?? write
-        try PendingRebase(entity: collection.entity, write: moved).made(stored, in: transaction)
+        try PendingRebase(entity: collection.entity, write: moved).complete(stored, in: transaction)
         // Before the old record goes: what belongs to it would go with it.
         try repoint(write.record.keyValue(of: key), to: id.keyValue(of: key), in: transaction)
         if old != nil {
@@ -154,23 +154,23 @@ package struct WriteDelivery: Sendable {
 
     /// The write is refused for good, and the record becomes what the other system has (`truth`). `isAwaited`: its caller
     /// learns of it by the answer; otherwise the author learns of it by the write's own record.
-    package func refused(
+    package func refuse(
         _ write: PendingWrite, _ code: ErrorCode, _ message: String, isAwaited: Bool, truth: MirrorRecord,
         in transaction: any StoreTransaction
     ) throws {
         let rebase = PendingRebase(entity: collection.entity, write: write)
         guard !isAwaited else {
             try transaction.removePendingWrite(write.id)
-            return try rebase.becomes(truth, in: transaction)
+            return try rebase.restore(truth, in: transaction)
         }
         try transaction.setState(.refused, reason: code, message: message, of: write.id)
         if let losing = write.losingCopy { try transaction.keep(losing) }
-        try rebase.becomes(truth, in: transaction)
+        try rebase.restore(truth, in: transaction)
         try transaction.removeOldestRefusedWrite(of: write.collection, by: write.author)
     }
 
     /// It cannot be found out whether the write was made.
-    package func staysUnknown(_ id: RecordID, _ message: String, in transaction: any StoreTransaction) throws {
+    package func markUnknown(_ id: RecordID, _ message: String, in transaction: any StoreTransaction) throws {
         guard let known = try transaction.pendingWrite(id) else { return }
         if known.lost == nil { try transaction.setFailure(message, isLost: true, of: known) }
         try transaction.setState(.unknown, reason: .upstreamOutcomeUnknown, message: message, of: id)
@@ -180,20 +180,20 @@ package struct WriteDelivery: Sendable {
     ///
     /// What was refused is another change for the other system, which would answer its key with the refusal again. What may
     /// have been made keeps its key.
-    package func retried(_ write: PendingWrite, in transaction: any StoreTransaction) throws {
+    package func retry(_ write: PendingWrite, in transaction: any StoreTransaction) throws {
         let key = write.state == .refused ? "\(write.keyAfterRefusal)\(write.tries)" : nil
         try transaction.setUnsent(write.id, key: key)
         try transaction.setState(.pending, of: write.id)
-        try PendingRebase(entity: collection.entity, write: write).reapplied(in: transaction)
+        try PendingRebase(entity: collection.entity, write: write).reapply(in: transaction)
     }
 
     /// An operator drops the write. What was refused has left its record before.
-    package func dropped(
+    package func drop(
         _ write: PendingWrite, truth: MirrorRecord, in transaction: any StoreTransaction
     ) throws {
         try transaction.removePendingWrite(write.id)
         guard write.state != .refused else { return }
-        try PendingRebase(entity: collection.entity, write: write).becomes(truth, in: transaction)
+        try PendingRebase(entity: collection.entity, write: write).restore(truth, in: transaction)
     }
 }
 
@@ -220,7 +220,7 @@ public final class RefreshProtection: Sendable {
     }
 
     /// A refresh of the mirror begins: what it reads may be older than writes that are made from now on.
-    package func refreshBegins() { settled.withLock { $0 = [] } }
+    package func beginRefresh() { settled.withLock { $0 = [] } }
 
     /// A write of the record is made. To be noted before that is durable.
     package func note(_ record: RecordID) {
@@ -230,7 +230,7 @@ public final class RefreshProtection: Sendable {
     }
 
     /// Asked in the transaction in which the refresh takes effect.
-    package func protected(in snapshot: any StoreSnapshot) throws -> Set<RecordID> {
+    package func protectedRecords(in snapshot: any StoreSnapshot) throws -> Set<RecordID> {
         // In this order: a write is among those that are made before it is pending no longer.
         let pending = try snapshot.recordsWithPendingWrites(of: mirror)
         let settled = settled.withLock { $0 }

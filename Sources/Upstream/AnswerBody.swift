@@ -56,7 +56,7 @@ actor AnswerBody: UpstreamBody {
             }
             try decoder.end()
         } catch {
-            throw ended(error)
+            throw finish(error)
         }
         outcome = .success(())
         attempt.finish()
@@ -83,7 +83,7 @@ actor AnswerBody: UpstreamBody {
         }
     }
 
-    private func ended(_ error: any Error) -> UpstreamFailure {
+    private func finish(_ error: any Error) -> UpstreamFailure {
         let failure = describe(error)
         outcome = .failure(failure)
         attempt.finish(failure)

@@ -39,7 +39,7 @@ public struct AuthorizedUpstream: Upstream {
     public func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
         -> UpstreamStream
     {
-        try await authorized(request, caller, \.status) { request throws(UpstreamFailure) in
+        try await sendAuthorized(request, caller, \.status) { request throws(UpstreamFailure) in
             try await transport.stream(request, for: nil)
         }
     }
@@ -47,12 +47,12 @@ public struct AuthorizedUpstream: Upstream {
     public func send(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
         -> UpstreamResponse
     {
-        try await authorized(request, caller, \.status) { request throws(UpstreamFailure) in
+        try await sendAuthorized(request, caller, \.status) { request throws(UpstreamFailure) in
             try await transport.send(request, for: nil)
         }
     }
 
-    private func authorized<Answer: Sendable>(
+    private func sendAuthorized<Answer: Sendable>(
         _ request: UpstreamRequest, _ caller: Principal?, _ status: (Answer) -> Int,
         _ send: (UpstreamRequest) async throws(UpstreamFailure) -> Answer
     ) async throws(UpstreamFailure) -> Answer {

@@ -22,14 +22,16 @@ final class Destinations: Sendable {
     /// The addresses to try, in their order; never empty.
     func addresses(of origin: UpstreamOrigin) async throws -> [IPAddress] {
         try check(origin)
-        return try allowed(try await resolved(origin.host), of: origin)
+        return try allowedAddresses(try await resolve(origin.host), of: origin)
     }
 
     /// The same where no resolver has to be asked; nil otherwise.
     func knownAddresses(of origin: UpstreamOrigin) throws -> [IPAddress]? {
         try check(origin)
-        if let address = IPAddress(origin.host) { return try allowed([address], of: origin) }
-        return try names.withLock { $0.addresses(of: origin.host, now: .now) }.map { try allowed($0, of: origin) }
+        if let address = IPAddress(origin.host) { return try allowedAddresses([address], of: origin) }
+        return try names.withLock { $0.addresses(of: origin.host, now: .now) }.map {
+            try allowedAddresses($0, of: origin)
+        }
     }
 
     private func check(_ origin: UpstreamOrigin) throws {
@@ -38,7 +40,7 @@ final class Destinations: Sendable {
         }
     }
 
-    private func allowed(_ found: [IPAddress], of origin: UpstreamOrigin) throws -> [IPAddress] {
+    private func allowedAddresses(_ found: [IPAddress], of origin: UpstreamOrigin) throws -> [IPAddress] {
         guard !found.isEmpty else {
             throw UpstreamFailure(.unreachable, of: settings.name, detail: "\(origin.host) has no address")
         }
@@ -51,7 +53,7 @@ final class Destinations: Sendable {
         return Array(allowed.prefix(settings.limits.addresses))
     }
 
-    private func resolved(_ host: String) async throws -> [IPAddress] {
+    private func resolve(_ host: String) async throws -> [IPAddress] {
         if let address = IPAddress(host) { return [address] }
         let now = ContinuousClock.now
         let found = try await resolver.addresses(of: host)

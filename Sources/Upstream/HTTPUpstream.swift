@@ -47,7 +47,7 @@ public final class HTTPUpstream: Upstream {
     public func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
         -> UpstreamStream
     {
-        let stream = try await counted(request) {
+        let stream = try await countCall(request) {
             guard case .stream(let stream, _) = try await self.perform(request, collects: false) else {
                 throw UpstreamFailure(.broken, of: self.name)
             }
@@ -59,7 +59,7 @@ public final class HTTPUpstream: Upstream {
     public func send(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
         -> UpstreamResponse
     {
-        try await counted(request) {
+        try await countCall(request) {
             guard case .whole(let response) = try await self.perform(request, collects: true) else {
                 throw UpstreamFailure(.broken, of: self.name)
             }
@@ -122,7 +122,7 @@ extension HTTPUpstream {
         }
     }
 
-    private func counted<Result: Sendable>(
+    private func countCall<Result: Sendable>(
         _ request: UpstreamRequest, _ call: @Sendable () async throws -> (Result, status: Int)
     ) async throws(UpstreamFailure) -> Result {
         let start = ContinuousClock.now
@@ -289,7 +289,7 @@ extension HTTPUpstream {
         do {
             let head = try await exchange.head(
                 until: min(end, .now + settings.limits.connect + settings.limits.firstByte))
-            return try answer(
+            return try response(
                 to: request, head, exchange, CallAttempt(circuit, permit, lease, outcome: Self.outcome(head)), end)
         } catch {
             exchange.fail(error)
@@ -329,7 +329,7 @@ extension HTTPUpstream {
         }
     }
 
-    private func answer(
+    private func response(
         to request: UpstreamRequest, _ head: HTTPResponseHead, _ exchange: ResponseExchange, _ attempt: CallAttempt,
         _ end: ContinuousClock.Instant
     ) throws -> Answer {

@@ -25,7 +25,8 @@ package struct PorticoControl: AsyncParsableCommand {
         subcommands: [
             Status.self, Top.self, Adapters.self, Upstreams.self, Mirrors.self, Writes.self, Records.self,
             Accounts.self, Roles.self,
-            SessionCommands.self, Keys.self, Audit.self, FeedCommands.self, EmployeeCommands.self, UserCommands.self, ODataCommands.self,
+            SessionCommands.self, Keys.self, Audit.self, FeedCommands.self, EmployeeCommands.self, UserCommands.self,
+            ODataCommands.self,
             SOAPCommands.self, Sync.self, StoreCommands.self, Logs.self, Backup.self, BackupCommands.self,
             Restore.self,
             ConfigurationCommands.self, AdminCommands.self, ConsoleCommands.self, ClientCommands.self,

@@ -18,10 +18,10 @@ import Testing
         try adapters.add(AdapterPackage(folder.package(version, name: name)))
     }
 
-    private func current() throws -> String? { try adapters.installed("inventory")?.current.manifest.version.text }
+    private func current() throws -> String? { try adapters.adapter("inventory")?.current.manifest.version.text }
 
     @Test func `nothing is installed where there is no folder`() throws {
-        #expect(try adapters.all(trusting: []).isEmpty && adapters.installed("inventory") == nil)
+        #expect(try adapters.all(trusting: []).isEmpty && adapters.adapter("inventory") == nil)
         try adapters.removeUnfinished()
         #expect(!FileManager.default.fileExists(atPath: root))
     }
@@ -32,7 +32,7 @@ import Testing
         #expect(FileManager.default.isExecutableFile(atPath: release.program))
         try adapters.use(release)
         #expect(try adapters.all(trusting: [])["inventory"]?.get().current == release)
-        #expect(try adapters.installed("inventory")?.previous == nil)
+        #expect(try adapters.adapter("inventory")?.previous == nil)
     }
 
     @Test func `an upgrade keeps the two versions before it`() throws {
@@ -50,7 +50,7 @@ import Testing
         for version in ["1.0.0", "1.1.0", "1.2.0"] { try adapters.use(add(version)) }
         _ = try adapters.rollBack("inventory", trusting: [], because: "it crashed")
         #expect(try current() == "1.1.0")
-        #expect(try adapters.installed("inventory")?.previous?.text == "1.0.0")
+        #expect(try adapters.adapter("inventory")?.previous?.text == "1.0.0")
         try adapters.removeUnfinished()
         #expect(try versions() == ["1.0.0", "1.1.0"])
         #expect(try adapters.rollBack("inventory", trusting: []).manifest.version.text == "1.0.0")
@@ -66,13 +66,13 @@ import Testing
 
     @Test func `the reason of a roll-back is kept until another version is used`() throws {
         for version in ["1.0.0", "1.1.0"] { try adapters.use(add(version)) }
-        #expect(try adapters.installed("inventory")?.rollbackReason == nil)
+        #expect(try adapters.adapter("inventory")?.rollbackReason == nil)
         _ = try adapters.rollBack(
             "inventory", trusting: [], because: "it ended \u{0}" + String(repeating: "é\u{1}", count: 10_000))
-        let reason = try #require(try adapters.installed("inventory")?.rollbackReason)
+        let reason = try #require(try adapters.adapter("inventory")?.rollbackReason)
         #expect(reason.hasPrefix("it ended ") && reason.utf8.count <= 600)
         try adapters.use(add("1.1.0"))
-        #expect(try adapters.installed("inventory")?.rollbackReason == nil)
+        #expect(try adapters.adapter("inventory")?.rollbackReason == nil)
     }
 
     @Test func `without an earlier version there is no roll-back`() throws {
@@ -159,13 +159,17 @@ import Testing
         try FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data("x".utf8).write(to: file)
-        #expect(refusal { try adapters.verified("inventory", trusting: []) }?.contains("is not of the package") == true)
+        #expect(
+            refusal { try adapters.verifiedAdapter("inventory", trusting: []) }?.contains("is not of the package")
+                == true)
         try adapters.use(add("1.0.0"))
-        #expect(throws: Never.self) { try adapters.verified("inventory", trusting: []) }
+        #expect(throws: Never.self) { try adapters.verifiedAdapter("inventory", trusting: []) }
         let text = version.appending(path: "share/text")
         try FileManager.default.moveItem(at: text, to: URL(fileURLWithPath: "\(root)/text"))
         try FileManager.default.createSymbolicLink(atPath: text.path, withDestinationPath: "\(root)/text")
-        #expect(refusal { try adapters.verified("inventory", trusting: []) }?.contains("is not of the package") == true)
+        #expect(
+            refusal { try adapters.verifiedAdapter("inventory", trusting: []) }?.contains("is not of the package")
+                == true)
     }
 
     @Test func `a signature is kept, and its key must be one of those that are trusted`() throws {
@@ -174,7 +178,7 @@ import Testing
             try adapters.add(AdapterPackage(folder.package(version, signer: signer)))
         }
         func problem(trusting keys: [PackageKey]) -> String? {
-            refusal { try adapters.verified("inventory", trusting: keys) }
+            refusal { try adapters.verifiedAdapter("inventory", trusting: keys) }
         }
         try adapters.use(add("1.0.0", by: nil))
         #expect(problem(trusting: []) == nil)
@@ -197,22 +201,23 @@ import Testing
         let manifest = URL(fileURLWithPath: "\(root)/inventory/versions/1.0.0/adapter.json")
         try (Data(contentsOf: manifest) + Data("\n".utf8)).write(to: manifest)
         #expect(
-            refusal { try adapters.verified("inventory", trusting: []) }?.contains("is not what was signed") == true)
+            refusal { try adapters.verifiedAdapter("inventory", trusting: []) }?.contains("is not what was signed")
+                == true)
         try Data("{}".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/versions/1.0.0/adapter.sig"))
-        #expect(throws: AdapterPackageError.self) { try adapters.verified("inventory", trusting: []) }
+        #expect(throws: AdapterPackageError.self) { try adapters.verifiedAdapter("inventory", trusting: []) }
     }
 
     @Test(arguments: ["share/text", "adapter.json"])
     func `the same package takes the place of one that was changed`(file: String) throws {
         try adapters.use(add("1.0.0"))
         try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/versions/1.0.0/\(file)"))
-        #expect(throws: AdapterPackageError.self) { try adapters.verified("inventory", trusting: []) }
+        #expect(throws: AdapterPackageError.self) { try adapters.verifiedAdapter("inventory", trusting: []) }
         try adapters.use(add("1.0.0"))
-        #expect(try adapters.verified("inventory", trusting: [])?.current.manifest.version.text == "1.0.0")
+        #expect(try adapters.verifiedAdapter("inventory", trusting: [])?.current.manifest.version.text == "1.0.0")
         // Whatever its state was.
         try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/state.json"))
         try adapters.use(add("1.1.0"))
-        #expect(try adapters.verified("inventory", trusting: [])?.current.manifest.version.text == "1.1.0")
+        #expect(try adapters.verifiedAdapter("inventory", trusting: [])?.current.manifest.version.text == "1.1.0")
     }
 
     @Test func `a state that cannot be read refuses its adapter, and nothing of it is removed`() throws {

@@ -133,6 +133,6 @@ struct SabotagedPolicy<Base: AdmissionPolicy>: AdmissionPolicy {
         return decision
     }
 
-    mutating func revoked(at now: Instant) -> [AdmissionTicket] { base.revoked(at: now) }
+    mutating func takeRevoked(at now: Instant) -> [AdmissionTicket] { base.takeRevoked(at: now) }
     func nextRevocation(after now: Instant) -> Instant? { base.nextRevocation(after: now) }
 }

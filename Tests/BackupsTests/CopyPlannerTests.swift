@@ -16,10 +16,10 @@ import Testing
         #expect(planner.next(at: Self.start) == .copy)
         let first = Self.name(Self.start, 1)
         planner.copyBegan()
-        planner.copied(first, begun: Self.start)
+        planner.noteCopied(first, begun: Self.start)
         #expect(planner.next(at: Self.start + 1) == .verify(first))
         #expect(!planner.logIsRestorable)
-        planner.verified(first)
+        planner.noteVerified(first)
         #expect(planner.logIsRestorable)
         #expect(planner.next(at: Self.start + 2) == .wait(until: Self.start + 3_600))
         #expect(planner.next(at: Self.start + 3_600) == .copy)
@@ -31,14 +31,14 @@ import Testing
         var planner = CopyPlanner(.init(schedule: .every(3_600), keep: 1))
         let (old, damaged) = (Self.name(Self.start - 7_200, 1), Self.name(Self.start, 2))
         planner.learn(old, begun: Self.start - 7_200, isVerified: true, isFinished: true)
-        planner.copied(damaged, begun: Self.start)
+        planner.noteCopied(damaged, begun: Self.start)
         planner.foundDamaged(damaged, at: Self.start + 1)
         #expect(planner.removable == [])
         #expect(planner.next(at: Self.start + 1) == .wait(until: Self.start + 6))
         #expect(planner.next(at: Self.start + 6) == .copy)
         let good = Self.name(Self.start + 6, 3)
-        planner.copied(good, begun: Self.start + 6)
-        planner.verified(good)
+        planner.noteCopied(good, begun: Self.start + 6)
+        planner.noteVerified(good)
         #expect(planner.removable == [old, damaged])
     }
 
@@ -59,18 +59,18 @@ import Testing
                     planner.copyBegan()
                     if Int.random(in: 0..<5, using: &random) == 0 {
                         planner.leftUnfinished(name, begun: now)
-                        planner.failed(at: now)
+                        planner.noteFailure(at: now)
                     } else {
-                        planner.copied(name, begun: now)
+                        planner.noteCopied(name, begun: now)
                     }
                     target[name] = false
                 case .verify(let name):
                     #expect(target[name] == false)
                     switch Int.random(in: 0..<6, using: &random) {
                     case 0: planner.foundDamaged(name, at: now)
-                    case 1: planner.failed(at: now)
+                    case 1: planner.noteFailure(at: now)
                     default:
-                        planner.verified(name)
+                        planner.noteVerified(name)
                         target[name] = true
                     }
                 case .remove(let names):
@@ -81,7 +81,7 @@ import Testing
                             planner.removalFailed(at: now)
                             break
                         }
-                        planner.removed(name)
+                        planner.noteRemoved(name)
                         target[name] = nil
                         removed += 1
                     }
@@ -110,7 +110,7 @@ import Testing
         var (now, pauses) = (Self.start, [Double]())
         for _ in 0..<10 {
             guard planner.next(at: now) == .copy else { continue }
-            planner.failed(at: now)
+            planner.noteFailure(at: now)
             guard case .wait(let until) = planner.next(at: now) else { continue }
             pauses.append(until - now)
             now = until

@@ -382,7 +382,7 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         func code(_ answer: @escaping ScriptedUpstream.Answer) async -> ErrorCode? {
             let upstream = ScriptedUpstream(url: base, answer: answer)
             do {
-                _ = try await operation.made([:], of: upstream, for: .system, [])
+                _ = try await operation.perform([:], of: upstream, for: .system, [])
                 return nil
             } catch { return (error as? PorticoError)?.code ?? .serverInternal }
         }
@@ -423,7 +423,7 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
                 address: base, status: 200, fields: ["Content-Type": "application/json", "Age": "78"],
                 body: Array(#"{"items": [{"id": "a"}]}"#.utf8))
         }
-        #expect(try await operation.made([:], of: upstream, for: .system, []).age == .seconds(78))
+        #expect(try await operation.perform([:], of: upstream, for: .system, []).age == .seconds(78))
     }
 
     @Test func `a record that changed since it was read is a conflict, unless it is as it was wanted`() async throws {

@@ -163,17 +163,17 @@ extension AdapterChangeMachine {
     @Test func `is one generation's at a time, and the next one's when that has ended`() {
         let (one, two, three) = (Generation(), Generation(), Generation())
         var turn = WorkTurn<Generation>()
-        let begins = [turn.asks(one), turn.asks(two)]
-        let ends = [turn.leaves(one), turn.leaves(one)]
+        let begins = [turn.takeTurn(one), turn.takeTurn(two)]
+        let ends = [turn.beginEnd(one), turn.beginEnd(one)]
         #expect(begins == [true, false] && ends == [true, false] && turn.working === one)
-        let unasked = turn.ended(two)
+        let unasked = turn.end(two)
         #expect(unasked == nil)
         // It goes before its turn has come.
-        let isEnded = turn.leaves(two)
-        let isLater = turn.asks(three)
+        let isEnded = turn.beginEnd(two)
+        let isLater = turn.takeTurn(three)
         #expect(!isEnded && !isLater)
-        let next = turn.ended(one)
-        let last = turn.leaves(three)
+        let next = turn.end(one)
+        let last = turn.beginEnd(three)
         #expect(next === three && last)
     }
 }

@@ -107,9 +107,11 @@ import Testing
 
     private func prepare(
         _ new: [ServedAdapter], insteadOf old: [ServedAdapter], by supervisor: AdapterSupervisor,
-        feeds: [AdapterName: @Sendable () async -> Void] = [:]
+        liveFeeds: [AdapterName: @Sendable () async -> Void] = [:]
     ) async throws -> AdapterChange {
-        let change = AdapterChange(from: old, to: new, feeds: feeds, start: start) { [calls] in calls.add("settle") }
+        let change = AdapterChange(from: old, to: new, liveFeeds: liveFeeds, start: start) { [calls] in
+            calls.add("settle")
+        }
         try await supervisor.prepare(change)
         return change
     }
@@ -168,7 +170,7 @@ import Testing
                 for await _ in requests {}
             }
         }
-        await change.settled()
+        await change.waitUntilSettled()
         return ({ end.finish() }, finish)
     }
 
@@ -260,17 +262,17 @@ import Testing
         let other = try await redeclared(Probe(name: "other", calls: calls), after: one)
         let supervisor = await supervisor(one, sleep: Self.forEver)
         let change = try await prepare(
-            [other], insteadOf: [one], by: supervisor, feeds: ["probe": { began.continuation.yield() }])
+            [other], insteadOf: [one], by: supervisor, liveFeeds: ["probe": { began.continuation.yield() }])
         supervisor.exchange(change, limits: AdapterLimits())
-        let feeds = Task { await supervisor.feedTasks.run() }
+        let liveFeeds = Task { await supervisor.liveFeedTasks.run() }
         let finish = Task { await supervisor.finish(change) { _ in } }
         for await _ in began.stream { break }
         #expect(!calls.value.contains("activate other"))
         work.continuation.finish()
         await finish.value
         #expect(calls.value.suffix(4) == ["drain one", "activate other", "settle", "stop one"])
-        feeds.cancel()
-        await feeds.value
+        liveFeeds.cancel()
+        await liveFeeds.value
     }
 
     @Test(.timeLimit(.minutes(5))) func `what another system answers is asked also where the one before asked none`()
@@ -340,14 +342,14 @@ import Testing
         for served in [one, other] {
             served.status.change { machine in
                 _ = machine.begin()
-                _ = machine.returned(failingWith: nil, at: FixedTime().now())
+                _ = machine.noteReturn(failingWith: nil, at: FixedTime().now())
             }
         }
         func read(replacing: Bool) async throws -> String? {
             try await one.parts.answering.read { adapter in
                 let name = (adapter as? Probe)?.name
                 guard name == "one" else { return name }
-                if replacing { other.takesPlace() }
+                if replacing { other.takePlace() }
                 throw Failure()
             }
         }
@@ -385,7 +387,7 @@ import Testing
                 log: .discarding)
             served.status.change { machine in
                 _ = machine.begin()
-                _ = machine.returned(failingWith: nil, at: FixedTime().now())
+                _ = machine.noteReturn(failingWith: nil, at: FixedTime().now())
             }
             try await store.install([CollectionDeclaration(adapter: "probe", entity: entity)])
             return served
@@ -397,7 +399,7 @@ import Testing
         let two = try await served(
             [Field("id", .string), Field("name", .string)], MirrorPage([["id": "a"]]), after: one)
         #expect(!two.hasParts(of: one))
-        two.takesPlace()
+        two.takePlace()
         running.cancel()
         await running.value
         let other = Task { await two.parts.keepMirrors() }

@@ -12,7 +12,7 @@ struct AdapterLifecycleTests {
         for _ in 0..<6 {
             let begins = machine.begin()
             #expect(begins)
-            guard case .retry(let wait) = machine.returned(failingWith: "no", at: now) else { return }
+            guard case .retry(let wait) = machine.noteReturn(failingWith: "no", at: now) else { return }
             waits.append(wait)
         }
         #expect(waits == [1, 2, 4, 8, 10, 10].map { .seconds($0) })
@@ -27,10 +27,10 @@ struct AdapterLifecycleTests {
     @Test func `A failed adapter stays failed while it is attempted again, and runs when that succeeds`() {
         var machine = AdapterLifecycle(limits: AdapterLimits())
         _ = machine.begin()
-        _ = machine.returned(failingWith: "no", at: now)
+        _ = machine.noteReturn(failingWith: "no", at: now)
         let begins = machine.begin()
         #expect(begins && machine.phase == .failed("no") && machine.nextAttempt == nil)
-        let next = machine.returned(failingWith: nil, at: now)
+        let next = machine.noteReturn(failingWith: nil, at: now)
         let beginsAgain = machine.begin()
         #expect(next == .nothing && machine.phase == .running && !beginsAgain)
     }
@@ -38,28 +38,28 @@ struct AdapterLifecycleTests {
     @Test func `A start that is late has failed, and runs where it succeeds all the same`() {
         var machine = AdapterLifecycle(limits: AdapterLimits(start: .seconds(3)))
         _ = machine.begin()
-        machine.deadlinePassed()
+        machine.noteDeadline()
         let late = AdapterLifecycle.Phase.failed("It has not started within 3.0 seconds.")
         #expect(machine.phase == late)
-        _ = machine.returned(failingWith: "cancelled", at: now)
+        _ = machine.noteReturn(failingWith: "cancelled", at: now)
         #expect(machine.phase == late)
         _ = machine.begin()
-        machine.deadlinePassed()
-        _ = machine.returned(failingWith: nil, at: now)
+        machine.noteDeadline()
+        _ = machine.noteReturn(failingWith: nil, at: now)
         #expect(machine.phase == .running)
     }
 
     @Test func `Only a running adapter is told to stop, and nothing happens after a stop`() {
         var running = AdapterLifecycle(limits: AdapterLimits())
         _ = running.begin()
-        _ = running.returned(failingWith: nil, at: now)
+        _ = running.noteReturn(failingWith: nil, at: now)
         var starting = AdapterLifecycle(limits: AdapterLimits())
         _ = starting.begin()
         let told = [running.stop(), running.stop(), starting.stop()]
         #expect(told == [true, false, false])
-        let late = [starting.returned(failingWith: "no", at: now), starting.returned(failingWith: nil, at: now)]
+        let late = [starting.noteReturn(failingWith: "no", at: now), starting.noteReturn(failingWith: nil, at: now)]
         #expect(late == [.nothing, .nothing])
-        starting.deadlinePassed()
+        starting.noteDeadline()
         let begins = starting.begin()
         #expect(starting.phase == .stopped && !begins)
     }

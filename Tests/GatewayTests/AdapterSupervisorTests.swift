@@ -64,11 +64,11 @@ struct AdapterSupervisorTests {
     func `Readiness waits for adapters that start, and for none that does not`() async throws {
         let quick = Troop(["good": { _ in }, "bad": { _ in throw Refused() }])
         let run = Task { await quick.supervisor.run() }
-        await quick.supervisor.settled()
+        await quick.supervisor.waitUntilSettled()
         #expect(quick.words == ["good": "running", "bad": "failed"])
         run.cancel()
         let stuck = Troop(["stuck": { _ in try await Task.sleep(for: .seconds(3600)) }], startWaitPasses: true)
-        await stuck.supervisor.settled()
+        await stuck.supervisor.waitUntilSettled()
         #expect(stuck.words == ["stuck": "starting"])
     }
 
@@ -105,7 +105,7 @@ struct AdapterSupervisorTests {
             })
         let run = Task { await supervisor.run() }
         let settled = Task {
-            await supervisor.settled()
+            await supervisor.waitUntilSettled()
             events.withLock { $0.append("settled") }
         }
         // The late one is attempted again, so its first attempt has returned.

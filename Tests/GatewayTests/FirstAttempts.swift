@@ -4,7 +4,7 @@ extension AdapterSupervisor {
     /// Returns when each of its first adapters runs or has failed; what has failed is not attempted again.
     func firstAttempts() async {
         let attempts = Task { await run() }
-        await settled()
+        await waitUntilSettled()
         attempts.cancel()
         await attempts.value
     }

@@ -36,7 +36,7 @@ import Testing
             group.addTask {
                 try await GatewayServer(gateway: host.gateway, settings: settled) { _ in begun.yield() }.run()
             }
-            group.addTask { await host.feeds.tasks[NotesAdapter.declaration.name]?() }
+            group.addTask { await host.liveFeeds.tasks[NotesAdapter.declaration.name]?() }
             group.addTask { await host.sync.run() }
             group.addTask {
                 for await _ in listening { break }
@@ -69,7 +69,7 @@ import Testing
             change.yield()
             guard let requests = begin?() else { return ConfigurationReport() }
             let deadline = ContinuousClock.now + .seconds(200)
-            await requests.ended(by: deadline)
+            await requests.waitUntilEnded(by: deadline)
             haveEnded = .now < deadline
             return ConfigurationReport(isApplied: true)
         }

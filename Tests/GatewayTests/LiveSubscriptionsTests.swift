@@ -17,24 +17,24 @@ import Testing
         var subscriptions = subscriptions(2)
         #expect(subscriptions.wait(1, "a", seen: Revision(1), until: due) == nil)
         #expect(subscriptions.wait(2, "b", seen: Revision(1), until: due) == nil)
-        #expect(Set(subscriptions.moved(["notes": Revision(2)])) == ["a", "b"])
-        #expect(subscriptions.moved(["notes": Revision(3)]) == [])
+        #expect(Set(subscriptions.noteMoves(["notes": Revision(2)])) == ["a", "b"])
+        #expect(subscriptions.noteMoves(["notes": Revision(3)]) == [])
         #expect(subscriptions.wait(1, "a", seen: Revision(3), until: due) == nil)
-        #expect(subscriptions.moved(["notes": Revision(4)]) == ["a"])
+        #expect(subscriptions.noteMoves(["notes": Revision(4)]) == ["a"])
     }
 
     @Test func `what moved during a round is not waited over`() {
         var subscriptions = subscriptions(1)
         #expect(subscriptions.wait(1, "a", seen: Revision(1), until: due) == nil)
-        #expect(subscriptions.moved(["notes": Revision(2)]) == ["a"])
-        #expect(subscriptions.moved(["notes": Revision(3)]) == [])
+        #expect(subscriptions.noteMoves(["notes": Revision(2)]) == ["a"])
+        #expect(subscriptions.noteMoves(["notes": Revision(3)]) == [])
         #expect(subscriptions.wait(1, "a", seen: Revision(2), until: due) == .changed)
     }
 
     @Test func `who is cut during a round is told nothing any more and cannot wait again`() {
         var subscriptions = subscriptions(2)
         #expect(subscriptions.wait(1, "a", seen: Revision(1), until: due) == nil)
-        #expect(subscriptions.moved(["notes": Revision(2)]) == ["a"])
+        #expect(subscriptions.noteMoves(["notes": Revision(2)]) == ["a"])
         #expect(subscriptions.isOpen(1))
         #expect(subscriptions.cut(1) == nil)
         #expect(!subscriptions.isOpen(1))
@@ -47,7 +47,7 @@ import Testing
     @Test func `a stop during a round ends those whom it has in hand`() {
         var subscriptions = subscriptions(1)
         #expect(subscriptions.wait(1, "a", seen: Revision(1), until: due) == nil)
-        #expect(subscriptions.moved(["notes": Revision(2)]) == ["a"])
+        #expect(subscriptions.noteMoves(["notes": Revision(2)]) == ["a"])
         #expect(subscriptions.stop() == [])
         #expect(!subscriptions.isOpen(1))
         #expect(subscriptions.wait(1, "a", seen: Revision(2), until: due) == .stopping)
@@ -59,10 +59,10 @@ import Testing
         for _ in 0..<2 { _ = subscriptions.admit("bob", following: ["notes"], until: end) }
         #expect(subscriptions.wait(1, "a", seen: Revision(1), until: due) == nil)
         #expect(subscriptions.wait(2, "b", seen: Revision(1), until: due) == nil)
-        #expect(subscriptions.expired(at: WireDate(secondsSince1970: 999.9)) == [])
-        #expect(subscriptions.expired(at: end) == ["b"])
+        #expect(subscriptions.cutExpired(at: WireDate(secondsSince1970: 999.9)) == [])
+        #expect(subscriptions.cutExpired(at: end) == ["b"])
         #expect([1, 2, 3].map { subscriptions.isOpen($0) } == [true, false, false])
         #expect(subscriptions.wait(3, "c", seen: Revision(1), until: due) == .cut)
-        #expect(subscriptions.expired(at: end) == [])
+        #expect(subscriptions.cutExpired(at: end) == [])
     }
 }

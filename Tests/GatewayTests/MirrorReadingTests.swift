@@ -77,7 +77,7 @@ import Testing
             mirroring: try await MirrorSetup(collections.map { $0.id }, in: store, clock: clock), log: .discarding)
         served.status.change { lifecycle in
             _ = lifecycle.begin()
-            _ = lifecycle.returned(failingWith: nil, at: clock.now())
+            _ = lifecycle.noteReturn(failingWith: nil, at: clock.now())
         }
         let services = GatewayServices(store: store, limits: GatewayLimits(), clock: clock)
         let operation = try #require(Counting.declaration.operations.first)

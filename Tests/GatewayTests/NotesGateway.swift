@@ -21,7 +21,7 @@ final class NotesGateway: Sendable {
     let administration: Gateway
     let identity: Identity
     let readiness: Readiness
-    let feeds: FeedServices
+    let liveFeeds: LiveFeedServices
     let sync: SyncServices
     private let folder: TemporaryFolder
     private let supervisor: AdapterSupervisor
@@ -61,11 +61,11 @@ final class NotesGateway: Sendable {
             in: URL(filePath: folder.path("attachments")), limits: AttachmentLimits(), clock: clock)
         sync = try await SyncServices(
             adapters: [served], store: store, attachments: attachments, settings: settings.sync, clock: clock)
-        feeds = try FeedServices(
-            adapters: [served], store: store, sync: sync, settings: settings.feeds, log: .discarding)
+        liveFeeds = try LiveFeedServices(
+            adapters: [served], store: store, sync: sync, settings: settings.liveFeeds, log: .discarding)
         readiness = Readiness(adapters: [served]) { nil }
         gateway = try Gateway(
-            adapters: [served], store: store, identity: identity, sync: sync, feeds: feeds, settings: settings,
+            adapters: [served], store: store, identity: identity, sync: sync, liveFeeds: liveFeeds, settings: settings,
             readiness: readiness, clock: clock, log: .discarding)
         let maintenance = StoreMaintenance(
             store: store,

@@ -26,12 +26,12 @@ import Testing
         #expect(!turns.hasNext)
         turns.append(11, for: bob)
         #expect(turns.hasNext && turns.next() == 11)
-        turns.ended(for: alice)
+        turns.end(for: alice)
         #expect([turns.next(), turns.next()] == [3, nil])
-        for _ in 0..<2 { turns.ended(for: alice) }
-        turns.ended(for: bob)
+        for _ in 0..<2 { turns.end(for: alice) }
+        turns.end(for: bob)
         #expect(turns.next() == 4 && !turns.isEmpty)
-        turns.ended(for: alice)
+        turns.end(for: alice)
         #expect(turns.isEmpty)
     }
 
@@ -52,7 +52,7 @@ import Testing
                 running.append(owners[job])
             default:
                 guard !running.isEmpty else { continue }
-                turns.ended(for: running.remove(at: Int.random(in: 0..<running.count, using: &random)))
+                turns.end(for: running.remove(at: Int.random(in: 0..<running.count, using: &random)))
             }
             for account in accounts { #expect(running.count { $0 == account } <= 2) }
         }

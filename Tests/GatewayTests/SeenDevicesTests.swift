@@ -51,8 +51,8 @@ import Testing
         let streams = (0..<2).map { _ in StreamSight(devices, "1", of: .anonymous) }
         func seen() -> DeviceSight? { devices[DeviceTable.Key(account: Principal.anonymous.id, client: "1")] }
         #expect(seen()?.position == nil && seen()?.streams.count == 2)
-        streams[0].reached(Revision(8))
-        streams[1].reached(Revision(9))
+        streams[0].noteReached(Revision(8))
+        streams[1].noteReached(Revision(9))
         #expect(seen()?.position == Revision(9))
         for _ in 0..<2 { streams[1].end() }
         #expect(seen()?.position == Revision(9) && seen()?.streams.count == 1)

@@ -78,7 +78,7 @@ import X509
         for environment in [
             [:], ["LISTEN_PID": "1", "LISTEN_FDS": "1"], ["LISTEN_PID": own], ["LISTEN_PID": own, "LISTEN_FDS": "0"],
             ["LISTEN_PID": own, "LISTEN_FDS": "x"],
-        ] { #expect(ListeningSocket.inherited(environment: environment) == nil) }
+        ] { #expect(ListeningSocket.inheritedSocket(environment: environment) == nil) }
     }
 
     @Test func `a stop ends quiet connections, and lets a request that is under way end`() async throws {

@@ -108,8 +108,8 @@ import Testing
         let now = NIODeadline.now()
         var (budget, taken) = (PeerFrameBudget(now: now), 0)
         for _ in 0..<10_000 {
-            budget.sent(9)
-            budget.sent(16_384)
+            budget.noteSent(9)
+            budget.noteSent(16_384)
             taken += Self.taken(32, from: &budget, at: now)
         }
         #expect(taken == 320_000)

@@ -72,7 +72,7 @@ import Testing
         #expect(files.isReadable(codeFolder: "\(root)/srv/tasks"))
         #expect(!files.isReadable(codeFolder: "\(root)/recordings"))
         #expect(
-            Set(files.named(below: "\(root)/srv").map(\.key)) == ["http.tls.key", "push.webhook.secret"])
+            Set(files.namedFiles(below: "\(root)/srv").map(\.key)) == ["http.tls.key", "push.webhook.secret"])
         // As it is written, since links lead elsewhere later.
         for path in [
             "data/key", "srv/tasks/www.notion.so", "recordings", "etc/portico.yaml", "data", "etc",

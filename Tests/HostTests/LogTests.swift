@@ -62,7 +62,7 @@ import WireFormats
         let lines = log.lines
         #expect(lines.map { $0.hasPrefix("{") } == [true, false, true])
         #expect(zip(lines, ["one", "two", "three"]).allSatisfy { $0.contains($1) })
-        #expect(log.output.remembered(after: 0).lines.count == 2)
+        #expect(log.output.rememberedLines(after: 0).lines.count == 2)
     }
 
     @Test func `what JSON cannot hold is escaped`() {

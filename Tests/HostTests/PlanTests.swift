@@ -369,8 +369,10 @@ import Upstream
         ]
         #expect(counts == [21, 22, 123, 24, 25, 26, 27, 28, 29, 13])
         #expect(sync.heartbeat == .seconds(5) && sync.longestPoll == .seconds(6))
-        #expect(gateway.feeds.page == 31 && gateway.feeds.replay == 132 && gateway.feeds.presenceListeners == 33)
-        #expect(gateway.feeds.presenceGrace == .seconds(7) && gateway.allowsBasic && gateway.preflightMaxAge == 60)
+        #expect(
+            gateway.liveFeeds.page == 31 && gateway.liveFeeds.replay == 132 && gateway.liveFeeds.presenceListeners == 33
+        )
+        #expect(gateway.liveFeeds.presenceGrace == .seconds(7) && gateway.allowsBasic && gateway.preflightMaxAge == 60)
         #expect(gateway.origins == ["https://a.example"] && gateway.slowRequest == .seconds(2))
         let identity = settings.identity
         #expect(identity.sessions.lifetime == .seconds(28_800) && identity.sessions.idle == .seconds(3_600))

@@ -27,7 +27,7 @@ import Testing
     @Test(arguments: Cause.allCases) func `a stream learns of its end`(cause: Cause) async throws {
         let fixture = try await IdentityFixture()
         let signIn = try await fixture.signIn()
-        async let end: Void = fixture.identity.revoked(signIn.authentication)
+        async let end: Void = fixture.identity.waitUntilRevoked(signIn.authentication)
         // Whether the cause comes before or after the watch began, the watch ends.
         await Task.yield()
         try await self.cause(cause, fixture, signIn)
@@ -39,7 +39,7 @@ import Testing
         let fixture = try await IdentityFixture()
         let signIn = try await fixture.signIn()
         try await self.cause(cause, fixture, signIn)
-        try await fixture.identity.revoked(signIn.authentication)
+        try await fixture.identity.waitUntilRevoked(signIn.authentication)
     }
 
     @Test(arguments: Cause.allCases) func `who keeps things in the account's name learns of it`(cause: Cause)
@@ -99,7 +99,7 @@ import Testing
     @Test func `other sign-ins of the account go on, and end with their tasks`() async throws {
         let fixture = try await IdentityFixture()
         let (mine, other) = (try await fixture.signIn(), try await fixture.signIn())
-        let watch = Task { try await fixture.identity.revoked(other.authentication) }
+        let watch = Task { try await fixture.identity.waitUntilRevoked(other.authentication) }
         try await fixture.identity.signOut(mine.authentication)
         #expect(try await fixture.identity.authentication(sessionCookie: other.cookie) != nil)
         watch.cancel()
@@ -114,12 +114,12 @@ import Testing
         let byBasic = try #require(
             try await fixture.identity.authentication(
                 basic: "alice", IdentityFixture.password, from: IdentityFixture.home))
-        async let keyEnd: Void = fixture.identity.revoked(byKey)
+        async let keyEnd: Void = fixture.identity.waitUntilRevoked(byKey)
         try await admin.revokeAPIKey(key.id, of: fixture.alice.id, by: .system)
         try await keyEnd
-        async let basicEnd: Void = fixture.identity.revoked(byBasic)
+        async let basicEnd: Void = fixture.identity.waitUntilRevoked(byBasic)
         try await admin.setPassword(Secret("another password"), of: fixture.alice.id, by: .system)
         try await basicEnd
-        try await fixture.identity.revoked(byBasic)
+        try await fixture.identity.waitUntilRevoked(byBasic)
     }
 }

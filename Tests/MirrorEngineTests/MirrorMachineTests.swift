@@ -38,7 +38,7 @@ import Testing
         #expect(machine.next(at: at(200)) == .refresh(.schedule))
         settings.refresh = nil
         machine.change(to: settings, at: at(201), random: 0.5)
-        machine.ended(.done(RefreshSummary(asOf: at(201))), at: at(202), random: 0.5)
+        machine.finish(.done(RefreshSummary(asOf: at(201))), at: at(202), random: 0.5)
         #expect(machine.next(at: at(202)) == .wait(until: nil))
     }
 
@@ -49,7 +49,7 @@ import Testing
         #expect(machine.next(at: at(301)) == .refresh(.read))
         #expect(machine.read(at: at(302)) == .wait)
         #expect(machine.next(at: at(302)) == .wait(until: nil))
-        machine.ended(.done(RefreshSummary(asOf: at(301))), at: at(303), random: 0)
+        machine.finish(.done(RefreshSummary(asOf: at(301))), at: at(303), random: 0)
         #expect(machine.read(at: at(303)) == .serve(asOf: at(301)))
         #expect(machine.next(at: at(303)) == .wait(until: nil))
     }
@@ -60,13 +60,13 @@ import Testing
         for pause in [1.0, 2, 4, 8, 16, 32, 60, 60] {
             #expect(machine.read(at: at(now)) == .wait)
             #expect(machine.next(at: at(now)) == .refresh(.read))
-            machine.ended(.failed(.upstreamTimeout, detail: ""), at: at(now), random: 1)
+            machine.finish(.failed(.upstreamTimeout, detail: ""), at: at(now), random: 1)
             #expect(machine.read(at: at(now + pause - 0.01)) == .serve(asOf: at(0)))
             now += pause
         }
         #expect(machine.read(at: at(now)) == .wait)
         #expect(machine.next(at: at(now)) == .refresh(.read))
-        machine.ended(.done(RefreshSummary(asOf: at(now))), at: at(now), random: 1)
+        machine.finish(.done(RefreshSummary(asOf: at(now))), at: at(now), random: 1)
         #expect(machine.failures == 0)
         #expect(machine.failure == nil)
     }
@@ -75,23 +75,23 @@ import Testing
         var machine = machine(asOf: 0)
         _ = machine.read(at: at(1_000))
         _ = machine.next(at: at(1_000))
-        machine.ended(.done(RefreshSummary(asOf: at(-9_000), began: at(1_000))), at: at(1_001), random: 0)
+        machine.finish(.done(RefreshSummary(asOf: at(-9_000), began: at(1_000))), at: at(1_001), random: 0)
         #expect(machine.read(at: at(1_300)) == .serve(asOf: at(-9_000)))
         #expect(machine.read(at: at(1_301)) == .wait)
         // Older than may be served, however fresh the fetch is.
         _ = machine.next(at: at(1_301))
-        machine.ended(.done(RefreshSummary(asOf: at(-86_000), began: at(1_301))), at: at(1_302), random: 0)
-        #expect(machine.served(at: at(1_302)) == nil && !machine.isFresh(at: at(1_302)))
+        machine.finish(.done(RefreshSummary(asOf: at(-86_000), began: at(1_301))), at: at(1_302), random: 0)
+        #expect(machine.servableTime(at: at(1_302)) == nil && !machine.isFresh(at: at(1_302)))
     }
 
     @Test func `rows that are too old are refused where no refresh is to be had`() {
         var machine = machine(asOf: 0)
         #expect(machine.read(at: at(86_401)) == .wait)
         _ = machine.next(at: at(86_401))
-        machine.ended(.failed(.upstreamFailed, detail: ""), at: at(86_401), random: 1)
+        machine.finish(.failed(.upstreamFailed, detail: ""), at: at(86_401), random: 1)
         #expect(machine.read(at: at(86_401)) == .refuse)
-        #expect(machine.served(at: at(86_401)) == nil)
-        #expect(machine.served(at: at(86_400)) == at(0))
+        #expect(machine.servableTime(at: at(86_401)) == nil)
+        #expect(machine.servableTime(at: at(86_400)) == at(0))
     }
 
     @Test func `a mirror that was never fetched is fetched at once where it has a schedule, else by its first reader`()
@@ -112,7 +112,7 @@ import Testing
                 #expect(abs(instant.secondsSinceReferenceDate - start - due) < 0.001)
                 #expect(machine.next(at: at(start + due + 1)) == .refresh(.schedule))
                 let end = at(start + due + 1)
-                machine.ended(.done(RefreshSummary(asOf: end)), at: end, random: random)
+                machine.finish(.done(RefreshSummary(asOf: end)), at: end, random: random)
             }
         }
     }
@@ -120,7 +120,7 @@ import Testing
     @Test func `a scheduled mirror whose refresh fails tries again before its next time`() {
         var machine = machine(asOf: 0, scheduled: true)
         _ = machine.next(at: at(900))
-        machine.ended(.failed(.upstreamFailed, detail: ""), at: at(900), random: 1)
+        machine.finish(.failed(.upstreamFailed, detail: ""), at: at(900), random: 1)
         #expect(machine.next(at: at(900)) == .wait(until: at(901)))
         #expect(machine.next(at: at(901)) == .refresh(.schedule))
     }
@@ -131,7 +131,7 @@ import Testing
         #expect(machine.ask(by: .pull, at: at(301)) == true)
         #expect(machine.next(at: at(301)) == .refresh(.pull))
         #expect(machine.ask(by: .pull, at: at(301)) == false)
-        machine.ended(.failed(.upstreamFailed, detail: ""), at: at(301), random: 1)
+        machine.finish(.failed(.upstreamFailed, detail: ""), at: at(301), random: 1)
         #expect(machine.ask(by: .pull, at: at(301.5)) == false)
         #expect(machine.ask(by: .pull, at: at(302)) == true)
     }
@@ -142,14 +142,14 @@ import Testing
             var machine = machine(asOf: 0)
             _ = machine.ask(by: .operator, at: at(1))
             #expect(machine.next(at: at(1)) == .refresh(.operator))
-            machine.ended(.failed(.upstreamFailed, detail: ""), at: at(1), random: 1)
+            machine.finish(.failed(.upstreamFailed, detail: ""), at: at(1), random: 1)
             // A webhook's turn comes five seconds after the refresh before began.
             let later = trigger == .operator ? 1.0 : 6
             #expect(machine.ask(by: trigger, at: at(later)) == true)
             #expect(machine.next(at: at(later)) == .refresh(trigger))
             #expect(machine.ask(by: trigger, at: at(later)) == true)
             #expect(machine.next(at: at(later)) == .wait(until: nil))
-            machine.ended(.done(RefreshSummary(asOf: at(later))), at: at(later + 1), random: 1)
+            machine.finish(.done(RefreshSummary(asOf: at(later))), at: at(later + 1), random: 1)
             #expect(machine.next(at: at(later + (trigger == .operator ? 1 : 5))) == .refresh(trigger))
         }
     }
@@ -161,14 +161,14 @@ import Testing
             for _ in 0..<100 { _ = machine.ask(by: .webhook, at: at(Double(second))) }
             guard machine.next(at: at(Double(second))) == .refresh(.webhook) else { continue }
             begun.append(Double(second))
-            machine.ended(.done(RefreshSummary(asOf: at(Double(second)))), at: at(Double(second)), random: 1)
+            machine.finish(.done(RefreshSummary(asOf: at(Double(second)))), at: at(Double(second)), random: 1)
         }
         #expect(begun == [0, 5, 10, 15])
         _ = machine.ask(by: .webhook, at: at(16))
         #expect(machine.next(at: at(16)) == .wait(until: at(20)))
         _ = machine.ask(by: .operator, at: at(16))
         #expect(machine.next(at: at(16)) == .refresh(.operator))
-        machine.ended(.done(RefreshSummary(asOf: at(16))), at: at(16), random: 1)
+        machine.finish(.done(RefreshSummary(asOf: at(16))), at: at(16), random: 1)
         // What the webhook told of came before that refresh.
         #expect(machine.next(at: at(30)) == .wait(until: nil))
         // A clock that was set back holds nothing up.
@@ -181,16 +181,16 @@ import Testing
         _ = machine.ask(by: .operator, at: at(1))
         _ = machine.next(at: at(1))
         let held = HeldRefresh(.share(changed: 20, of: 20), detail: "", time: at(1))
-        machine.ended(.held(held), at: at(1), random: 1)
+        machine.finish(.held(held), at: at(1), random: 1)
         #expect(machine.held == held)
         #expect(machine.asOf == at(0))
         _ = machine.ask(by: .operator, at: at(2))
         _ = machine.next(at: at(2))
-        machine.ended(.failed(.upstreamFailed, detail: ""), at: at(2), random: 1)
+        machine.finish(.failed(.upstreamFailed, detail: ""), at: at(2), random: 1)
         #expect(machine.held == held)
         _ = machine.ask(by: .operator, at: at(3))
         _ = machine.next(at: at(3))
-        machine.ended(.done(RefreshSummary(asOf: at(3))), at: at(3), random: 1)
+        machine.finish(.done(RefreshSummary(asOf: at(3))), at: at(3), random: 1)
         #expect(machine.held == nil)
     }
 

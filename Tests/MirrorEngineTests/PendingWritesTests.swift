@@ -136,7 +136,7 @@ private struct PendingWriteModel {
             outcome = .made
             takeEffect(id)
         }
-        take(machine.sent(id, outcome, isAwaited: stored[id]?.isAwaited ?? false, at: instant, random: random), id)
+        take(machine.noteSent(id, outcome, isAwaited: stored[id]?.isAwaited ?? false, at: instant, random: random), id)
     }
 
     private mutating func take(_ step: PendingWrites.Step, _ id: RecordID) {
@@ -182,7 +182,7 @@ private struct PendingWriteModel {
                     take(machine.readBack(id, isMade: ledger.contains(id), at: instant, random: 0.5), id)
                 } else {
                     takeEffect(id)
-                    take(machine.sent(id, .made, at: instant, random: 0.5), id)
+                    take(machine.noteSent(id, .made, at: instant, random: 0.5), id)
                 }
             }
             check()
@@ -219,7 +219,7 @@ private struct PendingWriteModel {
         #expect(machine.next(at: at(0)) == .send("a1"))
         #expect(machine.next(at: at(0)) == .send("b1"))
         #expect(machine.next(at: at(0)) == .wait(until: nil))
-        #expect(machine.sent("a1", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.noteSent("a1", .made, at: at(0), random: 0) == .settle)
         #expect(machine.next(at: at(0)) == .send("a2"))
     }
 
@@ -230,10 +230,10 @@ private struct PendingWriteModel {
         machine.add("a3", of: "a", at: 3)
         machine.add("a1", of: "a", at: 1)
         #expect(machine.next(at: at(0)) == .wait(until: nil))
-        #expect(machine.sent("a2", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.noteSent("a2", .made, at: at(0), random: 0) == .settle)
         #expect(machine.next(at: at(0)) == .send("a1"))
         #expect(machine.next(at: at(0)) == .wait(until: nil))
-        #expect(machine.sent("a1", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.noteSent("a1", .made, at: at(0), random: 0) == .settle)
         #expect(machine.next(at: at(0)) == .send("a3"))
     }
 
@@ -244,7 +244,7 @@ private struct PendingWriteModel {
         var now = 0.0
         for pause in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
             #expect(machine.next(at: at(now)) == .send("a1"))
-            #expect(machine.sent("a1", .notMade, at: at(now), random: 1) == .sendAgain)
+            #expect(machine.noteSent("a1", .notMade, at: at(now), random: 1) == .sendAgain)
             #expect(machine.next(at: at(now)) == .wait(until: at(now + pause)))
             now += pause
         }
@@ -257,7 +257,7 @@ private struct PendingWriteModel {
         machine.add("a1", of: "a", at: 1)
         machine.add("a2", of: "a", at: 2)
         #expect(machine.next(at: at(0)) == .send("a1"))
-        #expect(machine.sent("a1", .unknown, at: at(0), random: 1) == .readBack)
+        #expect(machine.noteSent("a1", .unknown, at: at(0), random: 1) == .readBack)
         var now = 0.0
         for count in 1...PendingWrites.mostReadBacks {
             #expect(machine.next(at: at(now)) == .readBack("a1"))
@@ -270,7 +270,7 @@ private struct PendingWriteModel {
         let done1 = machine.retry("a1")
         #expect(done1)
         #expect(machine.next(at: at(now)) == .send("a1"))
-        #expect(machine.sent("a1", .made, at: at(now), random: 1) == .settle)
+        #expect(machine.noteSent("a1", .made, at: at(now), random: 1) == .settle)
         #expect(machine.next(at: at(now)) == .send("a2"))
     }
 
@@ -291,7 +291,7 @@ private struct PendingWriteModel {
         #expect(!done2)
         let done3 = machine.abandon("a2")
         #expect(done3)
-        #expect(machine.sent("a1", .notMade, isAwaited: true, at: at(0), random: 0) == .giveUp)
+        #expect(machine.noteSent("a1", .notMade, isAwaited: true, at: at(0), random: 0) == .giveUp)
         #expect(machine.next(at: at(0)) == .wait(until: nil))
         #expect(machine.pending == 0)
     }
@@ -316,7 +316,7 @@ private struct PendingWriteModel {
         machine.add("a1", of: "a", at: 1)
         for count in 1...PendingWrites.mostLosses {
             #expect(machine.next(at: at(Double(count) * 300)) == .send("a1"))
-            let step = machine.sent("a1", .unknown, at: at(Double(count) * 300), random: 0)
+            let step = machine.noteSent("a1", .unknown, at: at(Double(count) * 300), random: 0)
             #expect(step == (count == PendingWrites.mostLosses ? .staysUnknown : .sendAgain))
         }
         #expect((machine.unknown, machine.pending) == (1, 0))
@@ -327,11 +327,11 @@ private struct PendingWriteModel {
             var machine = PendingWrites(honoursKeys: true)
             machine.add("a1", of: "a", at: 1)
             #expect(machine.next(at: at(0)) == .send("a1"))
-            #expect(machine.sent("a1", .unknown, at: at(0), random: 0) == .sendAgain)
+            #expect(machine.noteSent("a1", .unknown, at: at(0), random: 0) == .sendAgain)
             #expect(machine.next(at: at(3_599)) == .send("a1"))
-            #expect(machine.sent("a1", outcome, at: at(3_599), random: 0) == .sendAgain)
+            #expect(machine.noteSent("a1", outcome, at: at(3_599), random: 0) == .sendAgain)
             #expect(machine.next(at: at(3_700)) == .send("a1"))
-            #expect(machine.sent("a1", outcome, at: at(3_700), random: 0) == .staysUnknown)
+            #expect(machine.noteSent("a1", outcome, at: at(3_700), random: 0) == .staysUnknown)
         }
     }
 
@@ -340,9 +340,9 @@ private struct PendingWriteModel {
         machine.add("a1", of: "a", at: 1)
         machine.add("a2", of: "a", at: 2)
         #expect(machine.next(at: at(0)) == .send("a1"))
-        #expect(machine.sent("a1", .unknown, at: at(0), random: 0) == .sendAgain)
+        #expect(machine.noteSent("a1", .unknown, at: at(0), random: 0) == .sendAgain)
         #expect(machine.next(at: at(3_600)) == .send("a1"))
-        #expect(machine.sent("a1", .unknown, at: at(3_600), random: 0) == .staysUnknown)
+        #expect(machine.noteSent("a1", .unknown, at: at(3_600), random: 0) == .staysUnknown)
         let end = PendingWriteRecords.longestLock
         #expect(machine.next(at: at(end - 1)) == .wait(until: at(end)))
         #expect(machine.next(at: at(end)) == .send("a2"))
@@ -351,7 +351,7 @@ private struct PendingWriteModel {
         #expect(isAgain)
         // Not beside the one that is under way.
         #expect(machine.next(at: at(end)) == .wait(until: nil))
-        #expect(machine.sent("a2", .made, at: at(end), random: 0) == .settle)
+        #expect(machine.noteSent("a2", .made, at: at(end), random: 0) == .settle)
         #expect(machine.next(at: at(end)) == .send("a1"))
     }
 
@@ -360,9 +360,9 @@ private struct PendingWriteModel {
         machine.add("a1", of: "a", at: 1, created: at(0))
         let end = PendingWrites.longestWait
         #expect(machine.next(at: at(end - 1)) == .send("a1"))
-        #expect(machine.sent("a1", .notMade, at: at(end - 1), random: 0) == .sendAgain)
+        #expect(machine.noteSent("a1", .notMade, at: at(end - 1), random: 0) == .sendAgain)
         #expect(machine.next(at: at(end)) == .send("a1"))
-        #expect(machine.sent("a1", .notMade, at: at(end), random: 0) == .expire)
+        #expect(machine.noteSent("a1", .notMade, at: at(end), random: 0) == .expire)
         #expect(machine.pending == 0)
     }
 
@@ -379,10 +379,10 @@ private struct PendingWriteModel {
         #expect(machine.next(at: at(0)) == .send("b"))
         machine.add("c", of: "c", by: "carol", at: 601)
         #expect(machine.next(at: at(0)) == .wait(until: nil))
-        #expect(machine.sent(sent[0], .made, at: at(0), random: 0) == .settle)
+        #expect(machine.noteSent(sent[0], .made, at: at(0), random: 0) == .settle)
         #expect(machine.next(at: at(0)) == .send("c"))
-        #expect(machine.sent("b", .made, at: at(0), random: 0) == .settle)
-        #expect(machine.sent("c", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.noteSent("b", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.noteSent("c", .made, at: at(0), random: 0) == .settle)
         #expect(machine.next(at: at(0)) == .send("a15"))
     }
 
@@ -396,12 +396,12 @@ private struct PendingWriteModel {
         machine.add("n3", of: "n", at: 3)
         machine.add("a5", of: "a", at: 5)
         #expect(machine.next(at: at(0)) == .wait(until: nil))
-        machine.hasMoved("a")
-        #expect(machine.sent("a1", .made, at: at(0), random: 0) == .settle)
+        machine.noteMoved("a")
+        #expect(machine.noteSent("a1", .made, at: at(0), random: 0) == .settle)
         for id in ["a2", "n3", "a4", "a5"] as [RecordID] {
             #expect(machine.next(at: at(0)) == .send(id))
             #expect(machine.next(at: at(0)) == .wait(until: nil))
-            #expect(machine.sent(id, .made, at: at(0), random: 0) == .settle)
+            #expect(machine.noteSent(id, .made, at: at(0), random: 0) == .settle)
         }
     }
 }

@@ -21,7 +21,7 @@ import WireFormats
                 let bytes = damaged(answer, &random)
                 do {
                     let message = try SOAPMessage(bytes)
-                    let value = try operation.answer(message, description.schema)
+                    let value = try operation.readResponse(message, description.schema)
                     _ = try? operation.request(value, description.schema)
                     counts.read += 1
                 } catch {

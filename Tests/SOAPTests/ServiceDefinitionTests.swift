@@ -49,8 +49,8 @@ import WireFormats
             "rows": [["item": [1, 2]], ["item": []]],
         ]
         for version in SOAPVersion.allCases {
-            let bytes = try definition.answer(value, of: definition.operations[0], in: version)
-            #expect(try operation.answer(try SOAPMessage(bytes), description.schema) == ["output1": value])
+            let bytes = try definition.writeResponse(value, of: definition.operations[0], in: version)
+            #expect(try operation.readResponse(try SOAPMessage(bytes), description.schema) == ["output1": value])
         }
     }
 

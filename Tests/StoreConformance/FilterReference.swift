@@ -42,7 +42,7 @@ struct FilterReference {
         case .containsText(let field, let text): bytes(record[field]).map { contains($0, Array(text.utf8)) } ?? false
         case .listContains(let field, let value):
             record[field].arrayValue?.contains { compare($0, .equal, value) } ?? false
-        case .search(let words): words.allSatisfy { found($0, in: record) }
+        case .search(let words): words.allSatisfy { contains($0, in: record) }
         case .related(let field, let name, let inner):
             RecordID(key: record[field]).flatMap { lookup(name, $0) }
                 .map { FilterReference($0.entity, related: lookup).matches(inner, $0.record) } ?? false
@@ -96,7 +96,7 @@ extension FilterReference {
 
     /// A word with punctuation within is several tokens, which must then follow each other; one without a letter or
     /// digit asks for nothing.
-    private func found(_ word: String, in record: Record) -> Bool {
+    private func contains(_ word: String, in record: Record) -> Bool {
         let asked = SearchTokens.of(word)
         guard let last = asked.last else { return true }
         return entity.searchFields.contains { field in

@@ -50,7 +50,7 @@ final class ByteSession: WorkerSession {
         return .value(.string(text))
     }
 
-    func ended() async -> WorkerEnd {
+    func waitForEnd() async -> WorkerEnd {
         await withCheckedContinuation { continuation in
             let end = state.withLock { state in
                 if state.end == nil { state.watchers.append(continuation) }

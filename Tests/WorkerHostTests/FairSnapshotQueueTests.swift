@@ -17,7 +17,7 @@ import Testing
 
     private func revoked(_ queue: SteppedPolicy<FairSnapshotQueue>, at seconds: Double) -> Set<AdmissionTicket> {
         queue.now = start.advanced(by: .seconds(seconds))
-        return Set(queue.policy.revoked(at: queue.now))
+        return Set(queue.policy.takeRevoked(at: queue.now))
     }
 
     @Test func anAdapterHasItsShareAndNoMore() {

@@ -120,7 +120,7 @@ import Testing
         worker.process.terminate()
         #expect(worker.process.exit == nil)
         worker.process.kill()
-        #expect(await worker.process.exited() == .signal(SIGKILL))
+        #expect(await worker.process.waitForExit() == .signal(SIGKILL))
         worker.end()
     }
 
@@ -132,7 +132,7 @@ import Testing
             for _ in 0..<Self.workers {
                 let worker = try await Worker.start("hang")
                 worker.process.kill()
-                _ = await worker.process.exited()
+                _ = await worker.process.waitForExit()
                 // No such child is left to wait for.
                 #expect(waitpid(worker.process.id, nil, WNOHANG) == -1)
                 worker.end()

@@ -26,24 +26,27 @@ struct SwiftRuntimeFoldersTests {
         let runtime = try subfolder("toolchain", holding: "libswiftCore.so", "libswiftSwiftOnoneSupport.so")
         let secrets = try subfolder("secrets", holding: "key.pem")
         let path = try program(searching: "$ORIGIN", secrets, runtime, folder.path("absent"), "toolchain")
-        #expect(SwiftRuntimeFolders.named(byProgramAt: path) == [runtime])
+        #expect(SwiftRuntimeFolders.namedFolders(byProgramAt: path) == [runtime])
     }
 
     @Test func `A link to a runtime is named by where it leads`() throws {
         let runtime = try subfolder("toolchain", holding: "libswiftCore.so")
         try FileManager.default.createSymbolicLink(atPath: folder.path("current"), withDestinationPath: runtime)
-        #expect(SwiftRuntimeFolders.named(byProgramAt: try program(searching: folder.path("current"))) == [runtime])
+        #expect(
+            SwiftRuntimeFolders.namedFolders(byProgramAt: try program(searching: folder.path("current"))) == [runtime])
     }
 
     @Test func `A folder in which the library's name is a folder is none`() throws {
         let runtime = try subfolder("toolchain/libswiftCore.so")
-        #expect(SwiftRuntimeFolders.named(byProgramAt: try program(searching: runtime, folder.path("toolchain"))) == [])
+        #expect(
+            SwiftRuntimeFolders.namedFolders(byProgramAt: try program(searching: runtime, folder.path("toolchain")))
+                == [])
     }
 
     @Test func `A script and what is not there name none`() throws {
         let script = try folder.write("#!/usr/bin/python3\n".utf8, to: "script")
-        #expect(SwiftRuntimeFolders.named(byProgramAt: script) == [])
-        #expect(SwiftRuntimeFolders.named(byProgramAt: folder.path("absent")) == [])
+        #expect(SwiftRuntimeFolders.namedFolders(byProgramAt: script) == [])
+        #expect(SwiftRuntimeFolders.namedFolders(byProgramAt: folder.path("absent")) == [])
     }
 
     @Test func `Whatever byte of the dynamic section is changed, reading ends`() throws {
@@ -54,10 +57,10 @@ struct SwiftRuntimeFoldersTests {
         for _ in 0..<500 {
             let offset = Int.random(in: 0..<original.count, using: &random)
             try replace(at: offset, with: UInt8.random(in: 0...255, using: &random), in: path)
-            #expect(SwiftRuntimeFolders.named(byProgramAt: path).allSatisfy { $0 == runtime })
+            #expect(SwiftRuntimeFolders.namedFolders(byProgramAt: path).allSatisfy { $0 == runtime })
             try replace(at: offset, with: original[offset], in: path)
         }
-        #expect(SwiftRuntimeFolders.named(byProgramAt: path) == [runtime])
+        #expect(SwiftRuntimeFolders.namedFolders(byProgramAt: path) == [runtime])
     }
 
     private func replace(at offset: Int, with byte: UInt8, in path: String) throws {

@@ -81,7 +81,7 @@ final class Worker: Sendable {
 
     private static func run(_ program: WorkerProgram) async throws -> Worker {
         let worker = try await Worker(program)
-        _ = await worker.process.exited()
+        _ = await worker.process.waitForExit()
         worker.end()
         return worker
     }

@@ -79,7 +79,7 @@ final class RawPeer: Sendable {
         defer { withExtendedLifetime(peer) {} }
         #expect(session.greeting == WorkerGreeting(name: "raw", version: "1", protocolVersion: 2, sdk: "none"))
         session.close()
-        #expect(await session.ended() == .closed)
+        #expect(await session.waitForEnd() == .closed)
         await #expect(throws: WorkerEnded(.closed, wasSent: false)) { try await session.ping() }
     }
 
@@ -177,7 +177,7 @@ final class RawPeer: Sendable {
         let asked = Task { [session] in try await session.ping() }
         try await Task.sleep(for: .milliseconds(20))
         peer = nil
-        #expect(await session.ended() == .disconnected)
+        #expect(await session.waitForEnd() == .disconnected)
         await #expect(throws: WorkerEnded(.disconnected, wasSent: true)) { try await asked.value }
         _ = peer
     }
@@ -202,20 +202,20 @@ final class RawPeer: Sendable {
     func `ends the connection with the reason`(message: WireValue, reason: String) async throws {
         let (session, peer) = try await session()
         try peer.send(message)
-        #expect(await session.ended() == .protocolViolation(reason))
+        #expect(await session.waitForEnd() == .protocolViolation(reason))
     }
 
     @Test func `ends the connection where a number comes twice`() async throws {
         let (session, peer) = try await session()
         try peer.send(["request": 4, "method": "ping"])
         try peer.send(["request": 4, "method": "ping"])
-        #expect(await session.ended() == .protocolViolation("the number of a request is used twice"))
+        #expect(await session.waitForEnd() == .protocolViolation("the number of a request is used twice"))
     }
 
     @Test func `ends the connection for a frame that is too long, before it has come`() async throws {
         let (session, peer) = try await session()
         peer.send([0x7F, 0xFF, 0xFF, 0xFF])
-        #expect(await session.ended() == .protocolViolation("a frame of 2147483647 bytes, more than 33554432"))
+        #expect(await session.waitForEnd() == .protocolViolation("a frame of 2147483647 bytes, more than 33554432"))
     }
 
     @Test func `ends the connection where streams come that nobody reads`() async throws {
@@ -224,7 +224,7 @@ final class RawPeer: Sendable {
             try peer.send(["stream": .int64(Int64(number)), "data": .data([1])])
             try peer.send(["stream": .int64(Int64(number)), "end": true])
         }
-        #expect(await session.ended() == .protocolViolation("too many unread streams"))
+        #expect(await session.waitForEnd() == .protocolViolation("too many unread streams"))
     }
 
     @Test func `ends the connection for a response that is not what was asked for`() async throws {
@@ -271,7 +271,7 @@ final class RawPeer: Sendable {
             }
             peer.send(bytes)
             shutdown(peer.descriptor, Int32(SHUT_WR))
-            if case .protocolViolation = await session.ended() { violations += 1 } else { others += 1 }
+            if case .protocolViolation = await session.waitForEnd() { violations += 1 } else { others += 1 }
         }
         #expect(violations > 100)
         #expect(others > 30)

@@ -93,7 +93,7 @@ final class Reported: Sendable {
             try await peer.answersPing(session)
             session.close()
         } else {
-            guard case .protocolViolation = await session.ended() else {
+            guard case .protocolViolation = await session.waitForEnd() else {
                 Issue.record("the connection has ended otherwise")
                 return
             }

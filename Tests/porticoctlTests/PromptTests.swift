@@ -6,7 +6,7 @@ import Testing
     /// Answers one after the other, and remembers what was asked.
     private func agreed(twice: Bool, _ answers: String?...) throws -> (password: String, asked: [String]) {
         var (rest, asked) = (answers[...], [String]())
-        let password = try PasswordPrompt.agreed(twice: twice) { question in
+        let password = try PasswordPrompt.askPassword(twice: twice) { question in
             asked.append(question)
             return rest.popFirst() ?? nil
         }

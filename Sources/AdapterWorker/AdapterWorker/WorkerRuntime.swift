@@ -246,7 +246,7 @@ public final class WorkerRuntime: MessageHandler {
         _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection
     ) async throws -> WireValue {
         let (change, record): (RecordChange, Record?) = (try parameters("change"), try parameters.optional("record"))
-        return try await ruled(number, parameters, connection) { rules, context in
+        return try await runRules(number, parameters, connection) { rules, context in
             try rules.prepare(change, of: record, in: context).message
         }
     }
@@ -255,13 +255,13 @@ public final class WorkerRuntime: MessageHandler {
         _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection
     ) async throws -> WireValue {
         let (record, entity): (Record, EntityName) = (try parameters("record"), try parameters("entity"))
-        return try await ruled(number, parameters, connection) { rules, context in
+        return try await runRules(number, parameters, connection) { rules, context in
             try rules.verify(record, of: entity, in: context)
             return .null
         }
     }
 
-    private func ruled(
+    private func runRules(
         _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection,
         _ body: @escaping @Sendable (any RecordRules, RecordRuleContext) throws -> WireValue
     ) async throws -> WireValue {

@@ -47,7 +47,7 @@ public enum ChatModule: AdapterModule {
                 Rooms.entity(maximumMembers: settings.maximumMembers), Messages.entity, ReadPositions.entity,
                 Devices.entity, NotificationProgress.entity,
             ] + (settings.bridge == nil ? [] : [BridgedRooms.entity, BridgedEchoes.entity]),
-            operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), liveFeeds: [ChatFeed.declaration],
+            operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), liveFeeds: [ChatLiveFeed.declaration],
             rules: ChatRules(maximumRooms: settings.maximumRooms))
     }
 
@@ -137,7 +137,7 @@ final class ChatAdapter: Adapter {
 }
 
 /// `GET /chat/v1/live`: what happens in the caller's rooms.
-enum ChatFeed {
+enum ChatLiveFeed {
     static let name: LiveFeedName = "live"
     static let typing: EventName = "typing"
 

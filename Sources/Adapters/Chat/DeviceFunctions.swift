@@ -22,7 +22,7 @@ extension ChatFunction {
             "user": .string(call.caller), "platform": .string(platform), "token": call[Devices.token],
             "credentialVersion": .int64(version), "session": call.session.map(WireValue.string) ?? .null,
         ]
-        let removals = try await outdated(call).map { RecordChange(Devices.entity.name, .delete($0.id)) }
+        let removals = try await outdatedRegistrations(call).map { RecordChange(Devices.entity.name, .delete($0.id)) }
         _ = try await call.unrestricted.apply(removals + [RecordChange(Devices.entity.name, .create(nil, fields))])
         return ["done": true]
     }
@@ -41,7 +41,7 @@ extension ChatFunction {
     }
 
     /// The records that make room for a registration: the same token, of any account, and the oldest beyond the maximum.
-    private static func outdated(_ call: ChatCall) async throws -> [Record] {
+    private static func outdatedRegistrations(_ call: ChatCall) async throws -> [Record] {
         let same = Query(.compare(Devices.token, .equal, call[Devices.token]), limit: 1)
         let own = Query(
             .compare(Devices.user, .equal, .string(call.caller)),
@@ -66,8 +66,8 @@ extension ChatFunction {
     ) { call in
         let room = try await call.room()
         call.live.signal(
-            ChatFeed.typing, ["room": .string(room.id.text), "user": .string(call.caller)], in: room.id,
-            of: ChatFeed.name, from: call.caller)
+            ChatLiveFeed.typing, ["room": .string(room.id.text), "user": .string(call.caller)], in: room.id,
+            of: ChatLiveFeed.name, from: call.caller)
         return ["done": true]
     }
 
@@ -77,7 +77,7 @@ extension ChatFunction {
         at: [.chat(.get, "/chat/v1/rooms/{room}/presence")]
     ) { call in
         let room = try await call.room()
-        let names = call.live.listeners(in: room.id, of: ChatFeed.name, limit: call.settings.maximumMembers)
+        let names = call.live.listeners(in: room.id, of: ChatLiveFeed.name, limit: call.settings.maximumMembers)
         return ["online": .names(names)]
     }
 }

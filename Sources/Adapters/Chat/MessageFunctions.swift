@@ -141,12 +141,12 @@ struct MessagePosting {
                     "room": .string(room.id.text), "text": call[Messages.text], "attachments": .array(attachments),
                 ], id: id, in: Messages.entity.name)
         } catch let error as PorticoError where error.code == .recordExists {
-            return try await posted(id, error)
+            return try await postedMessage(id, error)
         }
     }
 
     /// The message that an earlier attempt of the same caller posted; any other under that id is a mistake.
-    private func posted(_ id: RecordID?, _ error: PorticoError) async throws -> Record {
+    private func postedMessage(_ id: RecordID?, _ error: PorticoError) async throws -> Record {
         guard let id, let message = try await call.records.record(id, in: Messages.entity.name),
             message[Messages.user].stringValue == call.caller, message[Messages.room] == .string(room.id.text)
         else { throw error }

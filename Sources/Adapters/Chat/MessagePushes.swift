@@ -46,7 +46,7 @@ final class MessagePushes: Sendable {
                 let author = message[Messages.user].stringValue ?? ""
                 if turns.append(message, of: author, at: message.revision) { count += 1 }
             }
-            turns.reached(position)
+            turns.noteReached(position)
             return (turns.takeSenders(), dropped)
         }
         if dropped > 0 {
@@ -59,7 +59,7 @@ final class MessagePushes: Sendable {
     private func send() async {
         while !Task.isCancelled, let turn = turns.withLock({ $0.next() }) {
             await notify(turn.job)
-            guard !Task.isCancelled, let position = turns.withLock({ $0.ended(turn) }) else { continue }
+            guard !Task.isCancelled, let position = turns.withLock({ $0.end(turn) }) else { continue }
             do {
                 try await NotificationProgress(context.records).keep(position)
             } catch {
@@ -76,7 +76,7 @@ final class MessagePushes: Sendable {
             let notification = PushNotification(message, in: room)
             let author = message[Messages.user].stringValue
             // Who has the room before their eyes needs no push.
-            let here = Set(context.live.listeners(in: id, of: ChatFeed.name, limit: settings.maximumMembers))
+            let here = Set(context.live.listeners(in: id, of: ChatLiveFeed.name, limit: settings.maximumMembers))
             let names = room.names(Rooms.members).filter { $0 != author && !here.contains($0) }
             for group in names.chunks(of: Self.namesAtOnce) { try await notify(group, notification) }
         } catch {
@@ -86,7 +86,7 @@ final class MessagePushes: Sendable {
 
     private func notify(_ names: [String], _ notification: PushNotification) async throws {
         let query = Query(.oneOf(Devices.user, names.map(WireValue.string)), limit: Self.namesAtOnce * Devices.maximum)
-        let devices = try await entitled(try await context.records.query(query, in: Devices.entity.name).records)
+        let devices = try await entitledDevices(try await context.records.query(query, in: Devices.entity.name).records)
         for group in devices.chunks(of: settings.pushesAtOnce) {
             await withTaskGroup(of: Void.self) { tasks in
                 for device in group { tasks.addTask { await self.send(notification, to: device) } }
@@ -95,7 +95,7 @@ final class MessagePushes: Sendable {
     }
 
     /// The devices of accounts that may read the chat now. Those of an earlier password or an ended session are removed.
-    private func entitled(_ devices: [Record]) async throws -> [Record] {
+    private func entitledDevices(_ devices: [Record]) async throws -> [Record] {
         var accounts: [String: AccountSummary] = [:]
         for name in Set(devices.compactMap { $0[Devices.user].stringValue }) {
             accounts[name] = try await context.accounts.account(named: name)

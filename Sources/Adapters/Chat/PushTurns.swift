@@ -41,7 +41,7 @@ package struct PushTurns<Job: Sendable>: Sendable {
     }
 
     /// All messages up to there were appended.
-    package mutating func reached(_ position: Revision) { read = max(read, position) }
+    package mutating func noteReached(_ position: Revision) { read = max(read, position) }
 
     /// Takes the number of further senders that there is work for. Each calls ``next()`` until that returns nil.
     package mutating func takeSenders() -> Int {
@@ -50,7 +50,7 @@ package struct PushTurns<Job: Sendable>: Sendable {
         return count
     }
 
-    /// The message that is pushed now. ``ended(_:)`` is to be called after it. Nil ends the sender.
+    /// The message that is pushed now. ``end(_:)`` is to be called after it. Nil ends the sender.
     package mutating func next() -> Turn? {
         guard !ring.isEmpty else {
             startedSenders -= 1
@@ -64,7 +64,7 @@ package struct PushTurns<Job: Sendable>: Sendable {
     }
 
     /// The position up to which everything is done, where that is further than what was returned before.
-    package mutating func ended(_ turn: Turn) -> Revision? {
+    package mutating func end(_ turn: Turn) -> Revision? {
         underWay.remove(turn.author)
         if waiting[turn.author] != nil { ring.append(turn.author) }
         remove(turn.position)

@@ -56,7 +56,7 @@ extension ChatFunction {
         output: [ChatInputs.roomAnswer], at: [.chat(.post, "/chat/v1/rooms")]
     ) { call in
         try await RoomLimits.checkRooms(of: call.caller, call)
-        let members = try await RoomMembers.invited(Rooms.members, call)
+        let members = try await RoomMembers.invitedAccounts(Rooms.members, call)
         try RoomLimits.check(members, call.settings)
         let room = try await call.records.create(
             [
@@ -189,7 +189,7 @@ extension ChatFunction {
 /// The list of a room's members, changed.
 enum RoomMembers {
     /// The caller and those whom the call names, each once.
-    static func invited(_ member: FieldName, _ call: ChatCall) async throws -> [String] {
+    static func invitedAccounts(_ member: FieldName, _ call: ChatCall) async throws -> [String] {
         let texts = (call[member].arrayValue ?? []).compactMap(\.stringValue)
         guard texts.count <= ChatLimits.largestInvitation else {
             throw RoomLimits.tooManyInvited

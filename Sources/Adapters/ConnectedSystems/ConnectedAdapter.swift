@@ -63,7 +63,7 @@ public final class ConnectedAdapter: Adapter {
             throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
         }
         let (upstream, _) = try system()
-        return try await operation.made(call.input, of: upstream, for: call.caller, connection.headers)
+        return try await operation.perform(call.input, of: upstream, for: call.caller, connection.headers)
     }
 }
 
@@ -76,13 +76,13 @@ extension ConnectedEntity {
 }
 
 extension ConnectedOperation {
-    /// As ``answer(_:of:for:_:)``, and throws `upstream.outcomeUnknown` where the system may have made a change and its
+    /// As ``askSystem(_:of:for:_:)``, and throws `upstream.outcomeUnknown` where the system may have made a change and its
     /// answer does not say so.
-    func made(
+    func perform(
         _ input: WireDictionary, of upstream: any Upstream, for caller: Principal,
         _ headers: [(name: String, value: String)]
     ) async throws -> OperationResult {
-        do { return try await answer(input, of: upstream, for: caller, headers) } catch let error
+        do { return try await askSystem(input, of: upstream, for: caller, headers) } catch let error
             where operation.effect == .writes && !(error is PorticoError)
         {
             // Only where nothing can have been sent, nothing was done.
@@ -93,7 +93,7 @@ extension ConnectedOperation {
 
     /// Asks the system. Throws ``PorticoError`` for what the caller should learn, ``UpstreamFailure`` and
     /// ``MirrorRefusal`` for failures of the system.
-    func answer(
+    func askSystem(
         _ input: WireDictionary, of upstream: any Upstream, for caller: Principal,
         _ headers: [(name: String, value: String)]
     ) async throws -> OperationResult {

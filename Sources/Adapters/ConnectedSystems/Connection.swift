@@ -50,7 +50,7 @@ struct ConnectedEntity: Sendable {
     let source: Source
     let rows: RowMapping
     let paging: Paging
-    let changes: ChangeTracking?
+    let changes: ConnectedChangeTracking?
     let record: RequestTemplate?
     let write: WriteTemplates?
     let settings: MirrorSettings
@@ -59,7 +59,7 @@ struct ConnectedEntity: Sendable {
 }
 
 /// The way in which changes since the last refresh are asked for.
-struct ChangeTracking: Sendable, Equatable {
+struct ConnectedChangeTracking: Sendable, Equatable {
     let field: FieldMapping
     let query: [RequestTemplate.QueryMember]
     /// After how long every row is fetched.

@@ -425,7 +425,7 @@ private struct ConnectionReader {
         return .answer(.root)
     }
 
-    private mutating func changes(_ node: SectionNode, _ fields: [FieldMapping]) -> ChangeTracking? {
+    private mutating func changes(_ node: SectionNode, _ fields: [FieldMapping]) -> ConnectedChangeTracking? {
         guard let section = node.section("changes") else { return nil }
         guard let field = fields.first(where: { $0.name.text == section.text("field") }) else {
             wrong("There is no field \(section.text("field") ?? "").", at: section.location("field"))
@@ -440,7 +440,7 @@ private struct ConnectionReader {
         if isWhole, !query.contains(where: { $0.value.fields.contains(field.name) }) {
             wrong("No member of the query has `{\(field.name)}`.", at: section.location("query"))
         }
-        return ChangeTracking(
+        return ConnectedChangeTracking(
             field: field, query: query, full: section.value("full", .duration)?.duration ?? .seconds(86_400))
     }
 

@@ -166,12 +166,12 @@ public struct ConnectionTrial: Sendable {
         report["rows"] = .array(rows)
         report["problems"] = .array(problems.all.map(\.value))
         report["warnings"] = .array((warnings + absences).map { .string($0) })
-        report["unused"] = .array(unused(items, connected.rows).map { .string($0) })
+        report["unused"] = .array(unusedMembers(items, connected.rows).map { .string($0) })
         if report["usable"] == nil { report["usable"] = .bool(items.isEmpty || fitting + deleted > 0) }
     }
 
     /// The members of the first rows that nothing takes.
-    private func unused(_ items: [WireValue], _ mapping: RowMapping) -> [String] {
+    private func unusedMembers(_ items: [WireValue], _ mapping: RowMapping) -> [String] {
         var known = Set((mapping.fields.map(\.from) + [mapping.deleted].compactMap { $0 }).compactMap(\.tokens.first))
         return items.prefix(Self.mostProblems).flatMap { $0.dictionaryValue?.keys ?? [] }
             .filter { known.insert($0).inserted }

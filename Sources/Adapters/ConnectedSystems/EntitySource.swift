@@ -157,7 +157,7 @@ extension UpstreamResponse {
     }
 }
 
-extension ChangeTracking {
+extension ConnectedChangeTracking {
     /// The larger of what is known and the rows' values, as a text that ``value(of:)`` reads.
     func newest(_ known: String, _ since: String, _ rows: [WireDictionary]) -> String {
         var newest = isOrdered(known, since) ? since : known

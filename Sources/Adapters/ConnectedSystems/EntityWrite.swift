@@ -65,7 +65,7 @@ extension ConnectedEntitySource {
         // The body may say which key the system has given, and `Location` where it does not.
         let located = change.isNew && template.method == .post ? response.located.flatMap(key(of:)) : nil
         guard !response.body.isEmpty else { return .stored(located) }
-        switch try stored(response, template, change) {
+        switch try storedResult(response, template, change) {
         case .stored(let row?) where mapping.id(of: row) == nil:
             guard let located else { return .stored(row) }
             return .stored(row.merging(located))
@@ -110,7 +110,7 @@ extension ConnectedEntitySource {
     }
 
     /// The record that a successful answer says was stored. A page that says 200 is no success.
-    private func stored(
+    private func storedResult(
         _ response: UpstreamResponse, _ template: RequestTemplate, _ change: MirrorChange
     ) throws -> MirrorWriteResult {
         guard mapping.takes(response.fields["Content-Type"] ?? "") else {

@@ -84,12 +84,14 @@ struct Template: Sendable, Equatable {
 
     private static func field(_ text: Substring, _ fields: [FieldMapping]) throws(Problem) -> Part {
         let written = text.trimmed
-        guard let open = written.firstIndex(of: "(") else { return .field(try known(written, fields).name, .plain) }
+        guard let open = written.firstIndex(of: "(") else {
+            return .field(try knownField(written, fields).name, .plain)
+        }
         guard written.hasSuffix(")") else { throw Problem("The function in `{\(written)}` is not closed.") }
         let name = written[..<open].trimmed
         let inner = written[open...].dropFirst().dropLast()
         let comma = inner.firstIndex(of: ",")
-        let field = try known(inner[..<(comma ?? inner.endIndex)].trimmed, fields)
+        let field = try knownField(inner[..<(comma ?? inner.endIndex)].trimmed, fields)
         let argument = comma.map { inner[$0...].dropFirst().trimmed.unquoted }
         return .field(field.name, try function(name, argument, field))
     }
@@ -117,7 +119,7 @@ struct Template: Sendable, Equatable {
         }
     }
 
-    private static func known(_ text: Substring, _ fields: [FieldMapping]) throws(Problem) -> FieldMapping {
+    private static func knownField(_ text: Substring, _ fields: [FieldMapping]) throws(Problem) -> FieldMapping {
         guard let field = fields.first(where: { $0.name.text == text }) else {
             let known =
                 fields.isEmpty ? "none may stand here" : "there are \(fields.map(\.name.text).joined(separator: ", "))"

@@ -43,7 +43,8 @@ public enum EmployeeSearchModule: AdapterModule {
     }
 }
 
-/// Answers searches from the records. Nothing of what is searched for is logged: names are personal data.
+/// Answers searches from the records, or by asking the other system each time (``asksEachTime``). Nothing of what
+/// is searched for is logged: names are personal data.
 final class EmployeeSearchAdapter: Adapter {
     private let isLocal: Bool
     private let asksEachTime: Bool

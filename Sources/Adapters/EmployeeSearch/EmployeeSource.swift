@@ -159,7 +159,7 @@ struct EmployeeSource: Sendable {
             throw MirrorRefusal(.malformed, "the answer is no SOAP message: \(error.code.rawValue)")
         }
         if let fault = message.fault { throw failure("it answered a fault \(fault.code.rawValue)") }
-        return (try search.answer(message), response.age)
+        return (try search.readResponse(message), response.age)
     }
 
     private static func charset(of response: UpstreamResponse) -> String? {

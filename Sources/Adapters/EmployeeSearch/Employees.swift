@@ -67,8 +67,8 @@ struct SearchCriteria {
         rows = input[Self.rowsPerPage.text]?.int64Value ?? Self.defaultRowsPerPage
         let isDescending = input[Self.order.text]?.stringValue == Order.descending.rawValue
         let filter = Filter.both(
-            try Self.named(input[Self.fullName.text]?.stringValue ?? ""),
-            Self.within(input[Employees.division.text]?.stringValue ?? ""))
+            try Self.nameFilter(input[Self.fullName.text]?.stringValue ?? ""),
+            Self.divisionFilter(input[Employees.division.text]?.stringValue ?? ""))
         // The key too is turned round, so that one order is the exact reverse of the other.
         query = Query(
             filter,
@@ -78,7 +78,7 @@ struct SearchCriteria {
 
     /// Every word of what was typed begins a word of the name. Empty text finds every employee; text without a letter
     /// or a digit finds none.
-    private static func named(_ text: String) throws(PorticoError) -> Filter? {
+    private static func nameFilter(_ text: String) throws(PorticoError) -> Filter? {
         guard text.contains(where: { !$0.isWhitespace }) else { return nil }
         let words = text.split { !$0.isLetter && !$0.isNumber }.map(String.init)
         guard words.count <= maximumWords else {
@@ -88,7 +88,7 @@ struct SearchCriteria {
         return words.isEmpty ? .never : .search(words: words)
     }
 
-    private static func within(_ division: String) -> Filter? {
+    private static func divisionFilter(_ division: String) -> Filter? {
         division.isEmpty ? nil : .compare(Employees.division, .equal, .string(division))
     }
 }

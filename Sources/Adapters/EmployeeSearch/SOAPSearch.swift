@@ -215,9 +215,9 @@ extension SOAPSearch {
     }
 
     /// An answer as the contract has it in JSON; members that the contract does not name keep their names.
-    func answer(_ message: SOAPMessage) throws -> WireDictionary {
+    func readResponse(_ message: SOAPMessage) throws -> WireDictionary {
         let value: WireValue
-        do { value = try operation.answer(message, schema) } catch {
+        do { value = try operation.readResponse(message, schema) } catch {
             throw MirrorRefusal(.unexpected, "the answer is not as the WSDL has it: \(error.path): \(error.message)")
         }
         var answer = WireDictionary()
@@ -301,7 +301,7 @@ private struct MemberFinder {
         return found
     }
 
-    private func called(_ name: String, among members: [ElementDeclaration]) -> ElementDeclaration? {
+    private func element(_ name: String, among members: [ElementDeclaration]) -> ElementDeclaration? {
         let wanted = (names[name] ?? name).lowercased()
         return members.first { $0.name.name.lowercased() == wanted }
     }
@@ -311,7 +311,7 @@ private struct MemberFinder {
         var best: (path: [String], names: [String: String]) = ([], [:])
         for place in places(in: root) where !place.element.occurrence.repeats || place.path.isEmpty {
             var found: [String: String] = [:]
-            for name in wanted { found[name] = called(name, among: place.members)?.name.name }
+            for name in wanted { found[name] = element(name, among: place.members)?.name.name }
             if found.count > best.names.count { best = (place.path, found) }
         }
         return best
@@ -337,7 +337,7 @@ private struct MemberFinder {
     /// The element that repeats and has the most of these members.
     func list(in root: ElementDeclaration, _ wanted: [String], preferring name: String) -> FoundList? {
         let candidates = places(in: root).filter { $0.element.occurrence.repeats && !$0.path.isEmpty }.map { place in
-            (place: place, missing: wanted.filter { called($0, among: place.members) == nil })
+            (place: place, missing: wanted.filter { element($0, among: place.members) == nil })
         }.filter { $0.missing.count < wanted.count }
         guard let fewest = candidates.map(\.missing.count).min() else { return nil }
         let best = candidates.filter { $0.missing.count == fewest }
@@ -351,7 +351,7 @@ private struct MemberFinder {
     /// A member of one of the elements around a list.
     func path(to name: String, beside list: [String], in root: ElementDeclaration) -> [String]? {
         for place in places(in: root).reversed() where list.starts(with: place.path) && place.path.count < list.count {
-            if let element = called(name, among: place.members) { return place.path + [element.name.name] }
+            if let element = element(name, among: place.members) { return place.path + [element.name.name] }
         }
         return nil
     }

@@ -69,7 +69,7 @@ struct ProductCatalogue: Sendable {
     }
 
     /// `FindProducts`
-    func found(_ call: ServiceCall) async throws -> [RecordID] {
+    func findProducts(_ call: ServiceCall) async throws -> [RecordID] {
         let filter = Filter.all([
             .containsText(name, call["name"].stringValue ?? ""),
             .compare(price, .lessOrEqual, .double(call["maxPrice"].number)),

@@ -61,7 +61,7 @@ struct ReferenceOperations: ServiceOperations {
         case .getTopProducts:
             return .records(set: ProductCatalogue.products, try await catalogue.top(call))
         case .findProducts:
-            return .records(set: ProductCatalogue.products, try await catalogue.found(call))
+            return .records(set: ProductCatalogue.products, try await catalogue.findProducts(call))
         case .getProductStats:
             return .value(.dictionary(ProductStatistics(prices: try await catalogue.prices(nil)).members))
         default:

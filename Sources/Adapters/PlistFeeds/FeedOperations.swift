@@ -104,14 +104,14 @@ struct FeedAdministration {
         let publication = try await publisher.publish(
             content, as: name, title: call[FeedOperations.title].stringValue, by: call.caller.name)
         log("feed published", publication, call)
-        return Self.answer(publication)
+        return Self.result(publication)
     }
 
     func rollBack(_ call: Call) async throws -> OperationResult {
         let publication = try await publisher.rollBack(
             Self.knownName(call), to: call[FeedOperations.version].int64Value ?? 0)
         log("feed rolled back", publication, call)
-        return Self.answer(publication)
+        return Self.result(publication)
     }
 
     func list() async throws -> OperationResult {
@@ -163,7 +163,7 @@ extension FeedAdministration {
         return name
     }
 
-    private static func answer(_ publication: Publication) -> OperationResult {
+    private static func result(_ publication: Publication) -> OperationResult {
         let state = publication.state
         return .value([
             "name": .string(state.name.text), "version": .int64(state.version), "published": .date(state.published),

@@ -14,7 +14,7 @@ struct Publisher {
             let publication = Publication.publish(
                 content, as: name, title: title, over: current, by: publisher, at: clock.now())
             guard publication.changesAnything else { return publication }
-            return publication.pruning(try await outdated(publication.state))
+            return publication.pruning(try await outdatedVersions(publication.state))
         }
     }
 
@@ -74,7 +74,7 @@ struct Publisher {
     }
 
     /// Versions beyond ``Versions/kept``, never the one that is shown.
-    private func outdated(_ state: FeedState) async throws -> [RecordID] {
+    private func outdatedVersions(_ state: FeedState) async throws -> [RecordID] {
         let oldest = state.latestVersion - Versions.kept
         guard oldest > 0 else { return [] }
         let query = Query(

@@ -88,7 +88,7 @@ struct CopyPlanner {
     /// A copy is being made, which satisfies what was asked for before.
     mutating func copyBegan() { isRequested = false }
 
-    mutating func copied(_ name: CopyName, begun: Double) {
+    mutating func noteCopied(_ name: CopyName, begun: Double) {
         copies[name] = Copy(begun: begun, isVerified: false, isUseless: false)
         logHasCopy = true
         logCopies.insert(name)
@@ -99,7 +99,7 @@ struct CopyPlanner {
         copies[name] = Copy(begun: begun, isVerified: false, isUseless: true)
     }
 
-    mutating func verified(_ name: CopyName) {
+    mutating func noteVerified(_ name: CopyName) {
         copies[name]?.isVerified = true
         failures = 0
     }
@@ -109,18 +109,18 @@ struct CopyPlanner {
         copies[name]?.isUseless = true
         copies[name]?.isVerified = false
         logHasCopy = false
-        failed(at: now)
+        noteFailure(at: now)
     }
 
     /// A copy or its check did not come about. It is tried again: after 5 seconds, then twice as long each time, up to ten
     /// minutes.
-    mutating func failed(at now: Double) {
+    mutating func noteFailure(at now: Double) {
         isRequested = false
         retry = now + min(600, 5 * Double(1 << min(failures, 7)))
         failures += 1
     }
 
-    mutating func removed(_ name: CopyName) { copies[name] = nil }
+    mutating func noteRemoved(_ name: CopyName) { copies[name] = nil }
 
     /// Copies could not be removed: it is tried again after ten minutes.
     mutating func removalFailed(at now: Double) { removalRetry = now + 600 }

@@ -286,7 +286,7 @@ extension ChatClient {
             } catch ClientError.refused(let refusal) where [400, 403, 404].contains(refusal.status) {
                 // The message or the room is gone, and with it the mark's meaning.
             }
-            try await marks.sent(room, message)
+            try await marks.noteSent(room, message)
         }
     }
 }

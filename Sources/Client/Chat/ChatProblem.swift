@@ -82,9 +82,9 @@ extension ChatClient {
     public func retry(_ problem: ChatProblem, text: String? = nil) async throws {
         let edit: Edit =
             switch problem.problem.edit {
-            case .create(var fields):
+            case .create(let fields):
                 .create(fields.setting("text", text))
-            case .update(var fields):
+            case .update(let fields):
                 .update(fields.setting("text", text))
             case .delete: .delete
             }
@@ -102,8 +102,10 @@ extension ChatClient {
 }
 
 extension WireDictionary {
-    fileprivate mutating func setting(_ name: String, _ text: String?) -> WireDictionary {
-        if let text { self[name] = .string(text) }
-        return self
+    /// A copy with the text; the same where there is none.
+    fileprivate func setting(_ name: String, _ text: String?) -> WireDictionary {
+        var fields = self
+        if let text { fields[name] = .string(text) }
+        return fields
     }
 }

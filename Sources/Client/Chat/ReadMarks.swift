@@ -17,7 +17,7 @@ struct ReadMarks: Sendable {
     }
 
     func all() async throws -> [String: Mark] {
-        Self.read(try await replica.kept(Self.name))
+        Self.read(try await replica.keptValue(Self.name))
     }
 
     /// Returns whether it moved.
@@ -29,11 +29,11 @@ struct ReadMarks: Sendable {
             return true
         }
         // What is unread is shown beside messages.
-        if moved { replica.changed(ChatRecords.messages) }
+        if moved { replica.noteChange(ChatRecords.messages) }
         return moved
     }
 
-    func sent(_ room: String, _ message: String) async throws {
+    func noteSent(_ room: String, _ message: String) async throws {
         _ = try await change { marks in
             guard marks[room]?.unsent == message else { return false }
             marks[room]?.unsent = nil
@@ -45,7 +45,7 @@ struct ReadMarks: Sendable {
         try await replica.keep(Self.name) { value in
             var marks = Self.read(value)
             guard body(&marks) else { return nil }
-            return Self.written(marks)
+            return Self.value(marks)
         }
     }
 
@@ -57,7 +57,7 @@ struct ReadMarks: Sendable {
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }
 
-    private static func written(_ marks: [String: Mark]) -> WireValue {
+    private static func value(_ marks: [String: Mark]) -> WireValue {
         var value = WireDictionary()
         for (room, mark) in marks.sorted(by: { $0.key < $1.key }) {
             let unsent = mark.unsent.map(WireValue.string) ?? .null

@@ -173,7 +173,7 @@ struct QueryStatement {
 /// Queries of the app, answered beside whatever is written.
 extension ReplicaDatabase {
     func records(_ query: RecordQuery) async throws -> [Record] {
-        try await asked { database in
+        try await read { database in
             let statement = QueryStatement(query)
             let rows = try Row.fetchCursor(
                 try database.cachedStatement(sql: statement.sql), arguments: statement.arguments)
@@ -184,7 +184,7 @@ extension ReplicaDatabase {
     }
 
     func count(_ query: RecordQuery) async throws -> Int {
-        try await asked { database in
+        try await read { database in
             let inner = QueryStatement(query, selecting: "id")
             let sql = "SELECT count(*) FROM (\(inner.sql))"
             return try Int.fetchOne(database, sql: sql, arguments: inner.arguments) ?? 0
@@ -199,7 +199,7 @@ extension ReplicaDatabase {
             isWaiting: row["waiting"])
     }
 
-    func asked<Result: Sendable>(_ work: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+    func read<Result: Sendable>(_ work: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         do {
             return try await pool.read(work)
         } catch let error as CancellationError {
@@ -212,7 +212,7 @@ extension ReplicaDatabase {
 
 /// Values that services keep beside the records: one under each name, sealed where there is a cipher.
 extension ReplicaDatabase {
-    func kept(_ name: String) async throws -> WireValue? {
+    func keptValue(_ name: String) async throws -> WireValue? {
         do {
             return try await pool.read { try self.value(name, $0) }
         } catch {

@@ -96,10 +96,10 @@ extension Replica {
     }
 
     /// Has those look again that watch the collection.
-    func changed(_ collection: String) { signals.changed([collection]) }
+    func noteChange(_ collection: String) { signals.noteChange([collection]) }
 
     /// A value of a service's own, durable beside the records.
-    func kept(_ name: String) async throws -> WireValue? { try await database.kept(name) }
+    func keptValue(_ name: String) async throws -> WireValue? { try await database.keptValue(name) }
 
     /// Changes it in one transaction; nil from `body` leaves it.
     ///
@@ -309,7 +309,7 @@ final class ChangeSignals: Sendable {
         return stream
     }
 
-    func changed(_ collections: Set<String>) {
+    func noteChange(_ collections: Set<String>) {
         let concerned = watchers.withLock { watchers in
             watchers.continuations.values.filter { collections.contains($0.collection) }.map(\.1)
         }

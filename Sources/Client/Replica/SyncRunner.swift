@@ -41,7 +41,8 @@ actor SyncRunner {
 
     /// - Throws: `ClientError.storage`.
     init(
-        _ database: ReplicaDatabase, _ server: SyncServer, _ attachments: ReplicaAttachmentStore, _ signals: ChangeSignals,
+        _ database: ReplicaDatabase, _ server: SyncServer, _ attachments: ReplicaAttachmentStore,
+        _ signals: ChangeSignals,
         _ limits: DeviceLimits, clock: any Clock<Duration>, makeClientID: @escaping @Sendable () -> String
     ) throws {
         (self.database, self.server, self.attachments, self.signals) = (database, server, attachments, signals)
@@ -74,12 +75,12 @@ actor SyncRunner {
         }
     }
 
-    func pulled(_ number: RequestNumber, _ reply: PullReply) throws {
+    func finishPull(_ number: RequestNumber, _ reply: PullReply) throws {
         let before = device.state.outbox
         try step(before.touchedKeys, alsoAfter: true) { $0.pulled(number, reply) }
     }
 
-    func pushed(_ number: RequestNumber, _ reply: PushReply) throws {
+    func finishPush(_ number: RequestNumber, _ reply: PushReply) throws {
         let before = device.state.outbox
         try step(reply.settledKeys(in: before)) { $0.pushed(number, reply) }
     }
@@ -131,7 +132,7 @@ actor SyncRunner {
         let step = PersistedStep(entries: entries, state: device.state, touched: touched)
         try database.persist(step)
         if !step.pulls.isEmpty { device.rowsAreStored() }
-        signals.changed(step.collections)
+        signals.noteChange(step.collections)
     }
 }
 
@@ -175,8 +176,8 @@ extension SyncRunner {
     private func passOver(_ number: RequestNumber, _ generation: Int) {
         guard generation == self.generation else { return }
         exchanges[number] = nil
-        _ = try? pulled(number, .unavailable)
-        _ = try? pushed(number, .unavailable)
+        _ = try? finishPull(number, .unavailable)
+        _ = try? finishPush(number, .unavailable)
     }
 
     private func pull(_ number: RequestNumber, _ request: PullRequest, of generation: Int) async {
@@ -185,7 +186,7 @@ extension SyncRunner {
         exchanges[number] = nil
         progress.lastError = Task.isCancelled ? nil : error
         if case .page(let page) = reply { progress.received = (progress.received ?? 0) + page.operations.count }
-        _ = try? pulled(number, reply)
+        _ = try? finishPull(number, reply)
     }
 
     private func push(_ number: RequestNumber, _ request: PushRequest, of generation: Int) async {
@@ -200,19 +201,19 @@ extension SyncRunner {
         }
         guard generation == self.generation else { return }
         exchanges[number] = nil
-        answered(number, result)
+        takePushReply(number, result)
     }
 
-    private func answered(_ number: RequestNumber, _ result: SyncServer.PushResult) {
+    private func takePushReply(_ number: RequestNumber, _ result: SyncServer.PushResult) {
         switch result {
         case .reply(let reply, let error):
             progress.lastError = Task.isCancelled ? nil : error
-            _ = try? pushed(number, reply)
+            _ = try? finishPush(number, reply)
         case .clientIsForeign(let error):
             progress.lastError = error
             // Once: a second refusal has another reason.
             guard !hasNewClientID, (try? replaceClientID()) != nil else {
-                _ = try? pushed(number, .unavailable)
+                _ = try? finishPush(number, .unavailable)
                 return
             }
             publish()

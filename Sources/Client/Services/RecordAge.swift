@@ -26,6 +26,6 @@ extension TransportResponse {
 
 extension ReplicaDatabase {
     func asOf(_ collection: String) async throws -> Double? {
-        try await asked { try self.asOf(collection, $0) }
+        try await read { try self.asOf(collection, $0) }
     }
 }

@@ -64,7 +64,7 @@ public actor Session {
         let call = ServerCall("POST", path: ["auth", "logout"], body: .value([:]))
         if credentials?.tokens != nil { _ = try? await answer(to: call) }
         credentials = nil
-        try await stored { try await self.storage.delete() }
+        try await useStorage { try await self.storage.delete() }
     }
 
     /// Sends a call with this sign-in and waits for its answer; where the access token has ended, after renewing it.
@@ -72,7 +72,7 @@ public actor Session {
     /// - Returns: an answer of status 2xx or 304.
     /// - Throws: ``ClientError``, or `CancellationError`.
     public func answer(to call: ServerCall) async throws -> TransportResponse {
-        try checked(await response(to: call))
+        try check(await response(to: call))
     }
 
     /// The same, whatever the answer's status is.
@@ -107,7 +107,7 @@ public actor Session {
 extension Session {
     private func load() async throws {
         guard !isLoaded else { return }
-        let found = try await stored { try await self.storage.load() }
+        let found = try await useStorage { try await self.storage.load() }
         // Another call may have come first while this one waited.
         guard !isLoaded else { return }
         isLoaded = true
@@ -154,7 +154,7 @@ extension Session {
 
     private func exchange(_ body: WireValue, at name: String, _ known: Account?) async throws -> StoredCredentials {
         let call = ServerCall("POST", path: ["auth", name], body: .value(body), needsSignIn: false)
-        let value = try await checked(transmit(call, token: nil)).value()
+        let value = try await check(transmit(call, token: nil)).value()
         guard let access = value["accessToken"]?.stringValue, let refresh = value["refreshToken"]?.stringValue,
             let lasts = value["expiresIn"]?.doubleValue ?? value["expiresIn"]?.int64Value.map({ Double($0) }),
             let account = Account(value["user"]) ?? known
@@ -166,10 +166,10 @@ extension Session {
     }
 
     private func keep(_ credentials: StoredCredentials) async throws {
-        try await stored { try await self.storage.save(credentials) }
+        try await useStorage { try await self.storage.save(credentials) }
     }
 
-    private func stored<Result: Sendable>(_ work: @Sendable () async throws -> Result) async throws -> Result {
+    private func useStorage<Result: Sendable>(_ work: @Sendable () async throws -> Result) async throws -> Result {
         do {
             return try await work()
         } catch {
@@ -211,7 +211,7 @@ extension Session {
         }
     }
 
-    private func checked(_ response: TransportResponse) throws -> TransportResponse {
+    private func check(_ response: TransportResponse) throws -> TransportResponse {
         guard response.isSuccess else { throw ClientError.refused(response.refusal) }
         return response
     }

@@ -29,14 +29,14 @@ public struct ServiceReader {
     }
 
     private mutating func model() -> ServiceModel {
-        let operations = chosen().compactMap { operation($0) }
+        let operations = chosenOperations().compactMap { operation($0) }
         return ServiceModel(
             name: service, types: types.types.sorted { $0.name < $1.name },
             operations: operations.sorted { $0.name < $1.name }, leftOut: leftOut.sorted())
     }
 
     /// The shortest path of an operation with several: the others are for clients that know them.
-    private func chosen() -> [DescribedOperation] {
+    private func chosenOperations() -> [DescribedOperation] {
         let own = DescribedOperation.all(in: document).filter { $0.service == service }
         let byName = Dictionary(grouping: own, by: \.name)
         return byName.values.compactMap { same in

@@ -30,7 +30,7 @@ struct AccountServices: Sendable {
     }
 
     /// Answers with what is secret or one account's: no cache stores it (RFC 9111, section 5.2.2.5).
-    func answer(
+    func response(
         _ value: WireValue, to request: AuthenticatedRequest, status: HTTPResponse.Status = .ok
     ) throws -> GatewayResponse {
         var response = try services.encoder.write(
@@ -44,12 +44,12 @@ struct AccountServices: Sendable {
         try await signIns.count(.password) {
             try await identity.signIn(
                 name, password, from: ClientAddress(request.request.peer),
-                by: ClientAgent(request.request.headers[.userAgent]), replacing: replaced(by: request))
+                by: ClientAgent(request.request.headers[.userAgent]), replacing: replacedSession(by: request))
         }
     }
 
     /// The session cookie that came along, whatever else the request is authenticated by: a sign-in replaces it.
-    func replaced(by request: AuthenticatedRequest) -> Secret? {
+    func replacedSession(by request: AuthenticatedRequest) -> Secret? {
         request.request.headers[.cookie].flatMap { CookieField($0)[cookie.name] }.map { Secret($0) }
     }
 

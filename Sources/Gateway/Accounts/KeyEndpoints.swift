@@ -15,7 +15,7 @@ struct KeyListEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let keys = try await accounts.identity.administration.apiKeys(of: request.caller.person().account)
-        return try accounts.answer(
+        return try accounts.response(
             [
                 "keys": .array(keys.map { .dictionary(KeyShapes.value($0)) }),
                 "adapters": .array(accounts.adapters.map { .string($0.text) }),
@@ -42,7 +42,7 @@ struct KeyCreationEndpoint: Endpoint {
         let made = try await accounts.identity.administration.createAPIKey(
             for: authentication.account, title: wanted.title, roles: wanted.roles, scope: wanted.scope,
             expires: wanted.expires, by: authentication.principal)
-        return try accounts.answer(KeyShapes.value(made.key, made.credential), to: request, status: .created)
+        return try accounts.response(KeyShapes.value(made.key, made.credential), to: request, status: .created)
     }
 }
 

@@ -34,7 +34,7 @@ struct LoginEndpoint: Endpoint {
         let signIn = try await accounts.signIn(input.text("username"), input.secret("password"), request)
         var members = AccountServices.tokens(signIn.tokens)
         members["user"] = AccountServices.user(signIn.authentication.principal)
-        var response = try accounts.answer(.dictionary(members), to: request)
+        var response = try accounts.response(.dictionary(members), to: request)
         accounts.setCookie(signIn, on: &response)
         return response
     }
@@ -80,7 +80,7 @@ struct PortalLoginEndpoint: Endpoint {
         }
         try accounts.negotiate(request)
         let signIn = try await accounts.signIn(name, input.secret("j_password"), request)
-        var response = try accounts.answer(AccountServices.user(signIn.authentication.principal), to: request)
+        var response = try accounts.response(AccountServices.user(signIn.authentication.principal), to: request)
         accounts.setCookie(signIn, on: &response)
         return response
     }
@@ -100,7 +100,7 @@ struct SignInForm: Sendable {
     func page(
         for request: GatewayRequest, next: LocalPath, username: String = "", failure: PorticoError? = nil
     ) -> GatewayResponse {
-        let secret = sent(by: request) ?? accounts.identity.formSecret()
+        let secret = sentToken(by: request) ?? accounts.identity.formSecret()
         let page = SignInPage(
             token: accounts.identity.csrfToken(forSessionCookie: secret), next: next, username: username,
             problem: failure?.message, providers: accounts.identity.browserProviders)
@@ -111,11 +111,11 @@ struct SignInForm: Sendable {
     }
 
     func isOurs(_ request: GatewayRequest, token: Secret) -> Bool {
-        guard let secret = sent(by: request) else { return false }
+        guard let secret = sentToken(by: request) else { return false }
         return accounts.identity.isValid(csrfToken: token, forSessionCookie: secret)
     }
 
-    private func sent(by request: GatewayRequest) -> Secret? {
+    private func sentToken(by request: GatewayRequest) -> Secret? {
         guard let value = request.headers[.cookie].flatMap({ CookieField($0)[cookie.name] }),
             value.utf8.count == Self.cookieLength
         else { return nil }

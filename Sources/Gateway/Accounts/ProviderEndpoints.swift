@@ -47,7 +47,7 @@ struct ProviderCallbackEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let pending = accounts.cookie.pendingSignIn
-        let cookie = request.request.headers[.cookie].flatMap { CookieField($0).only(pending.name) }
+        let cookie = request.request.headers[.cookie].flatMap { CookieField($0).singleCookie(pending.name) }
         let target = request.request.target
         let provider = try ProviderPath.provider(of: request)
         let back = BrowserReturn(
@@ -56,7 +56,7 @@ struct ProviderCallbackEndpoint: Endpoint {
             try await accounts.identity.finishSignIn(
                 with: provider, back, cookie: Secret(cookie ?? ""),
                 from: ClientAddress(request.request.peer), by: ClientAgent(request.request.headers[.userAgent]),
-                replacing: accounts.replaced(by: request))
+                replacing: accounts.replacedSession(by: request))
         }
         var response = GatewayResponse(.seeOther, headers: [.location: path, .cacheControl: "no-store"])
         accounts.setCookie(signIn, on: &response)

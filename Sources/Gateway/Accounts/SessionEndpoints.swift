@@ -22,7 +22,7 @@ struct RefreshEndpoint: Endpoint {
         let input = try await accounts.input(request, Self.input)
         try accounts.negotiate(request)
         let pair = try await accounts.identity.refresh(input.secret("refreshToken"))
-        return try accounts.answer(.dictionary(AccountServices.tokens(pair)), to: request)
+        return try accounts.response(.dictionary(AccountServices.tokens(pair)), to: request)
     }
 }
 
@@ -69,7 +69,7 @@ struct MeEndpoint: Endpoint {
         answers: [(.ok, .value(AccountShapes.user))])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        try accounts.answer(AccountServices.user(request.caller.principal), to: request)
+        try accounts.response(AccountServices.user(request.caller.principal), to: request)
     }
 }
 
@@ -133,7 +133,7 @@ struct SessionListEndpoint: Endpoint {
             value["current"] = .bool(session.id == authentication.session)
             return WireValue.dictionary(value)
         }
-        return try accounts.answer(["sessions": .array(items)], to: request)
+        return try accounts.response(["sessions": .array(items)], to: request)
     }
 }
 

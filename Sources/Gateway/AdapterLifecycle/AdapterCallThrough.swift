@@ -42,7 +42,7 @@ final class AnswerOwners: Sendable {
             watched.hasEnded.withLock { $0 = true }
             self?.end(owner)
         }
-        for other in replaced(by: hold, of: owner) { other.end() }
+        for other in keep(by: hold, of: owner) { other.end() }
         guard !watched.hasEnded.withLock({ $0 }) else {
             end(owner)
             throw PorticoError(.loginRequired, "This needs a login.")
@@ -51,7 +51,7 @@ final class AnswerOwners: Sendable {
     }
 
     /// Watches that are not needed: of credentials that ended by themselves, and of sign-ins of which nothing is kept.
-    private func replaced(by hold: CredentialWatch.Hold, of owner: String) -> [CredentialWatch.Hold] {
+    private func keep(by hold: CredentialWatch.Hold, of owner: String) -> [CredentialWatch.Hold] {
         holds.withLock { holds in
             guard holds[owner] == nil else { return [hold] }
             let others = holds.filter { $0.value.isExpired || !calls.holds($0.key) }

@@ -7,8 +7,8 @@ public final class AdapterChange: Sendable {
     public let adapters: [ServedAdapter]
     let old: [AdapterName: ServedAdapter]
     let new: [AdapterName: ServedAdapter]
-    /// What tells the feeds of each adapter that has some, until it is cancelled.
-    let feeds: [AdapterName: @Sendable () async -> Void]
+    /// What tells the live feeds of each adapter that has some, until it is cancelled.
+    let liveFeeds: [AdapterName: @Sendable () async -> Void]
     /// What an attempt to start one that comes consists of.
     let start: @Sendable (ServedAdapter) async throws -> Void
     /// The store forgets what only the generations that go declare.
@@ -16,18 +16,18 @@ public final class AdapterChange: Sendable {
     private let machine: Mutex<AdapterChangeMachine>
     private let settlement = AsyncStream<Never>.makeStream()
 
-    /// What is in both stays as it is. `feeds`: what tells the feeds of each adapter that has some, until it is cancelled.
+    /// What is in both stays as it is. `liveFeeds`: what tells the live feeds of each adapter that has some, until it is cancelled.
     /// `start`: what an attempt to start one that comes consists of. `settle`: the store forgets what only those that go declare.
     public init(
         from before: [ServedAdapter], to after: [ServedAdapter],
-        feeds: [AdapterName: @Sendable () async -> Void] = [:],
+        liveFeeds: [AdapterName: @Sendable () async -> Void] = [:],
         start: @escaping @Sendable (ServedAdapter) async throws -> Void, settle: @escaping @Sendable () async -> Void
     ) {
         func missing(_ adapters: [ServedAdapter], in others: [ServedAdapter]) -> [AdapterName: ServedAdapter] {
             let missing = adapters.filter { served in !others.contains { $0 === served } }
             return Dictionary(missing.map { ($0.declaration.name, $0) }, uniquingKeysWith: { $1 })
         }
-        (adapters, self.feeds, self.start, self.settle) = (after, feeds, start, settle)
+        (adapters, self.liveFeeds, self.start, self.settle) = (after, liveFeeds, start, settle)
         (old, new) = (missing(before, in: after), missing(after, in: before))
         machine = Mutex(
             AdapterChangeMachine(
@@ -36,12 +36,12 @@ public final class AdapterChange: Sendable {
 
     /// Returns when other adapters have taken the places of those that go, or ``AdapterSupervisor/finish(_:requestsEnd:)`` returns,
     /// whether the task is cancelled or not.
-    public func settled() async {
+    public func waitUntilSettled() async {
         let settlement = settlement.stream
         await Task { for await _ in settlement {} }.value
     }
 
-    func isSettled() { settlement.continuation.finish() }
+    func noteSettled() { settlement.continuation.finish() }
 
     var isEmpty: Bool { old.isEmpty && new.isEmpty }
 
@@ -49,10 +49,10 @@ public final class AdapterChange: Sendable {
 
     func take<Result>(_ body: (inout AdapterChangeMachine) -> Result) -> Result { machine.withLock { body(&$0) } }
 
-    /// Mirrors, feeds and changes that are still to be sent which end with the generation that goes.
+    /// Mirrors, live feeds and changes that are still to be sent which end with the generation that goes.
     var ending: [AdapterParts] { old.values.filter { !goesOn($0.declaration.name) }.map(\.parts) }
 
-    /// Whether mirrors and feeds of a name go on from one generation to the next.
+    /// Whether mirrors and live feeds of a name go on from one generation to the next.
     func goesOn(_ name: AdapterName) -> Bool {
         guard let before = old[name], let after = new[name] else { return false }
         return before.hasParts(of: after)
@@ -81,7 +81,7 @@ extension AdapterSupervisor {
     public func exchange(_ change: AdapterChange, limits: AdapterLimits) {
         guard change.take({ $0.exchange() }) else { return }
         use(change.adapters, limits: limits)
-        for served in change.new.values { served.takesPlace() }
+        for served in change.new.values { served.takePlace() }
         for served in change.new.values where served.isPlaceholder { attempt(served) }
     }
 
@@ -90,7 +90,7 @@ extension AdapterSupervisor {
     public func finish(
         _ change: AdapterChange, requestsEnd: @escaping @Sendable (ContinuousClock.Instant) async -> Void
     ) async {
-        defer { change.isSettled() }
+        defer { change.noteSettled() }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.run(change.take { $0.handOver() }, of: change) }
             group.addTask {
@@ -129,12 +129,12 @@ extension AdapterSupervisor {
             return .discarded(name)
         case .drain(let name):
             guard let served = change.old[name] else { return nil }
-            if !change.goesOn(name) { await handOver(served.parts, to: change.new[name], change.feeds) }
+            if !change.goesOn(name) { await handOver(served.parts, to: change.new[name], change.liveFeeds) }
             await drain(served)
             return .drained(name)
         case .activate(let name):
             guard let served = change.new[name] else { return nil }
-            if change.old[name] == nil { begin(served, change.feeds) }
+            if change.old[name] == nil { begin(served, change.liveFeeds) }
             activate(served)
             return .activated(name)
         case .settle:
@@ -148,12 +148,12 @@ extension AdapterSupervisor {
 
     /// The host's own work for a generation that goes ends, and that for the one that takes its place begins: never both for one name.
     private func handOver(
-        _ parts: AdapterParts, to next: ServedAdapter?, _ feeds: [AdapterName: @Sendable () async -> Void]
+        _ parts: AdapterParts, to next: ServedAdapter?, _ liveFeeds: [AdapterName: @Sendable () async -> Void]
     ) async {
-        await feedTasks.end(parts)
+        await liveFeedTasks.end(parts)
         guard let next else { return }
         await mirrorTasks.refreshes.end(parts)
-        begin(next, feeds)
+        begin(next, liveFeeds)
     }
 
     /// What requests of the generations that go have needed ends, and what of those that come must not be beside it begins.
@@ -172,7 +172,7 @@ extension AdapterSupervisor {
         for served in change.new.values where !change.goesOn(served.declaration.name) {
             mirrorTasks.beginRowsOfCallers(served.parts)
         }
-        change.isSettled()
+        change.noteSettled()
     }
 }
 
@@ -270,7 +270,7 @@ struct AdapterChangeMachine: Sendable {
 
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
-        case .started(let name): return started(name)
+        case .started(let name): return noteStart(name)
         case .failed(let name, let reason):
             new[name] = .discarded
             return phase == .preparing ? discard(reason) : endDiscarding()
@@ -300,7 +300,7 @@ struct AdapterChangeMachine: Sendable {
         }
     }
 
-    private mutating func started(_ name: AdapterName) -> [Action] {
+    private mutating func noteStart(_ name: AdapterName) -> [Action] {
         guard phase == .preparing else {
             new[name] = .discarding
             return [.discard(name)]

@@ -59,7 +59,7 @@ struct AdapterLifecycle: Sendable {
     }
 
     /// The start has returned, or thrown where there is a reason; in time or late.
-    mutating func returned(failingWith reason: String?, at now: WireDate) -> Next {
+    mutating func noteReturn(failingWith reason: String?, at now: WireDate) -> Next {
         guard phase != .stopped else { return .nothing }
         guard let reason else {
             phase = .running
@@ -73,7 +73,7 @@ struct AdapterLifecycle: Sendable {
     }
 
     /// The start has not returned in time.
-    mutating func deadlinePassed() {
+    mutating func noteDeadline() {
         guard phase != .stopped else { return }
         isLate = true
         phase = .failed("It has not started within \(limits.start).")

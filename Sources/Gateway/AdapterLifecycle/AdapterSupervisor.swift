@@ -18,8 +18,8 @@ public final class AdapterSupervisor: Sendable {
     private let settlements = AsyncStream<Void>.makeStream()
     /// Adapters to be attempted until they run.
     private let attempts = AsyncStream<ServedAdapter>.makeStream()
-    /// What tells the adapters' feeds to those who listen.
-    public let feedTasks = AdapterTasks()
+    /// What tells the adapters' live feeds to those who listen.
+    public let liveFeedTasks = AdapterTasks()
     /// What the adapters' mirrors need to run.
     public let mirrorTasks = MirrorTasks()
 
@@ -40,15 +40,15 @@ public final class AdapterSupervisor: Sendable {
     func attempt(_ served: ServedAdapter) { attempts.continuation.yield(served) }
 
     /// The host's own work for an adapter begins; what its callers have begun is not yet sent on.
-    func begin(_ served: ServedAdapter, _ feeds: [AdapterName: @Sendable () async -> Void]) {
-        if let run = feeds[served.declaration.name] { feedTasks.begin(served.parts, run) }
+    func begin(_ served: ServedAdapter, _ liveFeeds: [AdapterName: @Sendable () async -> Void]) {
+        if let run = liveFeeds[served.declaration.name] { liveFeedTasks.begin(served.parts, run) }
         mirrorTasks.beginAnswering(served.parts)
     }
 
     /// The host's own work for the first adapters begins.
-    public func begin(_ feeds: [AdapterName: @Sendable () async -> Void]) {
+    public func begin(_ liveFeeds: [AdapterName: @Sendable () async -> Void]) {
         for served in adapters {
-            begin(served, feeds)
+            begin(served, liveFeeds)
             mirrorTasks.beginRowsOfCallers(served.parts)
         }
     }
@@ -75,7 +75,7 @@ public final class AdapterSupervisor: Sendable {
         let now = clock.now()
         served.status.change { machine in
             if reason == nil, machine.phase == .stopped { reason = "It was stopped." }
-            _ = machine.returned(failingWith: reason, at: now)
+            _ = machine.noteReturn(failingWith: reason, at: now)
         }
         if reason == nil { served.log.info("adapter runs", ["attempts": .count(1)]) }
         return reason
@@ -90,7 +90,7 @@ public final class AdapterSupervisor: Sendable {
     }
 
     /// Returns when every adapter runs or has failed, at the latest after ``AdapterLimits/startWait``. To be called once.
-    public func settled() async {
+    public func waitUntilSettled() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 var settled = self.settlements.stream.makeAsyncIterator()
@@ -127,19 +127,19 @@ public final class AdapterSupervisor: Sendable {
             }
             switch event {
             case .deadline:
-                served.status.change { $0.deadlinePassed() }
+                served.status.change { $0.noteDeadline() }
                 served.log.error("adapter has not started in time", ["seconds": .count(limits.start.wholeSeconds)])
                 attempt.cancel()
             case .returned(let reason):
-                return await ended(served, reason)
+                return await finishAttempt(served, reason)
             }
         }
         return .nothing
     }
 
-    private func ended(_ served: ServedAdapter, _ reason: String?) async -> AdapterLifecycle.Next {
+    private func finishAttempt(_ served: ServedAdapter, _ reason: String?) async -> AdapterLifecycle.Next {
         let now = clock.now()
-        let next = served.status.change { $0.returned(failingWith: reason, at: now) }
+        let next = served.status.change { $0.noteReturn(failingWith: reason, at: now) }
         let machine = served.status.current
         if case .retry(let wait) = next {
             served.log.error(
@@ -195,7 +195,7 @@ public final class AdapterSupervisor: Sendable {
         let turn = turn(of: served)
         let events = Self.run(on: served, within: limits.stop, sleep) {
             await body()
-            turn.workEnded(of: served)
+            turn.endWork(of: served)
         }
         let first = Task { await events.stream.first { _ in true } }
         guard case .deadline? = await first.value else { return events.cancel() }
@@ -241,7 +241,7 @@ final class AdapterTurn: Sendable {
     /// What a generation that runs does beside its calls begins: now, or when that of the one before has ended.
     func activate(_ served: ServedAdapter) {
         turn.withLock { turn in
-            guard served.status.change({ $0.activate() }), turn.asks(served) else { return }
+            guard served.status.change({ $0.activate() }), turn.takeTurn(served) else { return }
             served.adapter.activate()
         }
     }
@@ -250,12 +250,12 @@ final class AdapterTurn: Sendable {
     func drain(_ served: ServedAdapter) -> Bool {
         turn.withLock { turn in
             served.status.change { $0.drain() }
-            return turn.leaves(served)
+            return turn.beginEnd(served)
         }
     }
 
     /// What a generation did beside its calls has ended.
-    func workEnded(of served: ServedAdapter) { turn.withLock { $0.ended(served)?.adapter.activate() } }
+    func endWork(of served: ServedAdapter) { turn.withLock { $0.end(served)?.adapter.activate() } }
 }
 
 /// Whose turn it is to work beside its calls: one generation's at a time.
@@ -265,7 +265,7 @@ struct WorkTurn<Generation: AnyObject> {
     private var isEnding = false
 
     /// Whether its turn begins; otherwise it does when the one that works has ended.
-    mutating func asks(_ generation: Generation) -> Bool {
+    mutating func takeTurn(_ generation: Generation) -> Bool {
         guard working == nil else {
             waiting = generation
             return false
@@ -275,7 +275,7 @@ struct WorkTurn<Generation: AnyObject> {
     }
 
     /// Whether it works, and has to end that, which is said once. It waits no more.
-    mutating func leaves(_ generation: Generation) -> Bool {
+    mutating func beginEnd(_ generation: Generation) -> Bool {
         if waiting === generation { waiting = nil }
         guard working === generation, !isEnding else { return false }
         isEnding = true
@@ -283,7 +283,7 @@ struct WorkTurn<Generation: AnyObject> {
     }
 
     /// Whose turn begins. Nothing where another one works.
-    mutating func ended(_ generation: Generation) -> Generation? {
+    mutating func end(_ generation: Generation) -> Generation? {
         guard working === generation else { return nil }
         (working, waiting, isEnding) = (waiting, nil, false)
         return working

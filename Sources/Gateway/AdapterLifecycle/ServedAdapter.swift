@@ -43,7 +43,7 @@ public final class ServedAdapter: Sendable {
     public func hasParts(of other: ServedAdapter) -> Bool { parts === other.parts }
 
     /// What outlives generations goes by this one from now on.
-    func takesPlace() {
+    func takePlace() {
         parts.answering.replace(with: adapter, status)
         slot.parts = parts
         for mirror in parts.mirrors {

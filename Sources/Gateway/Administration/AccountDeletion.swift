@@ -16,13 +16,13 @@ struct AccountDeletion: Sendable {
     func preview(_ account: Account) async throws -> WireValue {
         try await value(
             rows(of: account),
-            counted(
+            summary(
                 account, devices: accounts.services.store.withReadSnapshot { try Self.devices(of: account, in: $0) }))
     }
 
     /// The account is disabled first, so that no row comes while they go. What was interrupted is done by doing it again.
     func delete(_ account: Account, by actor: Principal) async throws -> WireValue {
-        let credentials = try await counted(account, devices: 0)
+        let credentials = try await summary(account, devices: 0)
         try await administration.disable(account.id, by: actor)
         let rows = try await rows(of: account)
         for entity in rows { try await remove(entity, by: actor) }
@@ -88,7 +88,7 @@ struct AccountDeletion: Sendable {
     }
 
     /// The name, and how many sign-ins, API keys and devices there are.
-    private func counted(_ account: Account, devices: Int) async throws -> WireDictionary {
+    private func summary(_ account: Account, devices: Int) async throws -> WireDictionary {
         [
             "name": .string(account.name.text),
             "sessions": .int64(Int64(try await administration.sessions(of: account.id).count)),

@@ -72,10 +72,10 @@ struct AccountRoutes: Sendable {
             },
             accounts.change("roles", "Sets an account's roles.", Self.granted) { id, input, actor in
                 let held = try await administration.account(id)?.roles ?? []
-                try await administration.setRoles(try await named(input, held: held), of: id, by: actor)
+                try await administration.setRoles(try await checkedRoles(input, held: held), of: id, by: actor)
             },
             accounts.change("roles/grant", "Gives an account roles.", Self.granted) { id, input, actor in
-                try await administration.changeRoles(granting: try await named(input), of: id, by: actor)
+                try await administration.changeRoles(granting: try await checkedRoles(input), of: id, by: actor)
             },
             accounts.change("roles/revoke", "Takes roles from an account.", Self.roles) { id, input, actor in
                 try await administration.changeRoles(revoking: try Self.roles(input), of: id, by: actor)
@@ -103,13 +103,14 @@ extension AccountRoutes {
         let password = input["password"]?.stringValue.map { Secret($0) }
         let account = try await administration.addAccount(
             NewAccount(
-                name, displayName: input["displayName"]?.stringValue, roles: try await named(input), password: password),
+                name, displayName: input["displayName"]?.stringValue, roles: try await checkedRoles(input),
+                password: password),
             by: actor)
         return Self.value(account)
     }
 
     /// Throws `request.invalid` for a role that is not known yet, unless the input says that it is new.
-    private func named(_ input: WireDictionary, held: Set<RoleName> = []) async throws -> Set<RoleName> {
+    private func checkedRoles(_ input: WireDictionary, held: Set<RoleName> = []) async throws -> Set<RoleName> {
         let roles = try Self.roles(input)
         if input["newRole"]?.boolValue != true { try await accounts.roles.check(roles, held: held) }
         return roles

@@ -32,24 +32,24 @@ struct BackupRoutes: Sendable {
                 .get, "/admin/v1/backups",
                 AdministrationEndpoint("backups.list", .read, "The copies at the backup target.", services: services) {
                     _, _ in
-                    let backups = try configured()
+                    let backups = try requireBackups()
                     return ["status": backups.status(), "copies": .array(try await backups.copies())]
                 }),
             Route(
                 .post, "/admin/v1/backups",
                 AdministrationEndpoint(
                     "backups.make", .change, "Makes a copy at the backup target, and checks it.", services: services
-                ) { _, _ in try await configured().makeCopy() }),
+                ) { _, _ in try await requireBackups().makeCopy() }),
             Route(
                 .post, "/admin/v1/backups/verification",
                 AdministrationEndpoint(
                     "backups.verify", .change, "Restores a copy apart, and reads all of it.",
                     input: Self.verification, services: services
-                ) { try await configured().verify($1["copy"]?.stringValue) }),
+                ) { try await requireBackups().verify($1["copy"]?.stringValue) }),
         ]
     }
 
-    private func configured() throws(PorticoError) -> any BackupControl {
+    private func requireBackups() throws(PorticoError) -> any BackupControl {
         guard let backups else {
             throw PorticoError(
                 .recordNotFound, "No backups are configured: backups.target of the configuration says where they go.")

@@ -43,7 +43,7 @@ struct ImportEndpoint: Endpoint {
         }
         input = Coercion.typed.coerce(input, to: operation.input)
         do {
-            let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
+            let answer = try await services.calls.perform(operation, of: served, input: input, request: request)
             return try services.encoder.write(
                 answer, of: operation, to: request.request, presentation: Presentation(), version: nil)
         } catch let error as PorticoError {

@@ -87,7 +87,7 @@ struct SyncAdminRoutes: Sendable {
             return (devices, try SyncedLog(snapshot, of: catalogue, behind: devices.compactMap(\.sight?.position)))
         }
         let names = try await names(of: devices.map(\.key.account))
-        return ["devices": .array(devices.map { .dictionary($0.shown(account: names[$0.key.account], log: log)) })]
+        return ["devices": .array(devices.map { .dictionary($0.value(account: names[$0.key.account], log: log)) })]
     }
 
     private func names(of accounts: [String]) async throws -> [String: String] {
@@ -118,7 +118,7 @@ struct SyncAdminRoutes: Sendable {
             let copies = try snapshot.keptCopies(.all, before: nil, limit: Self.largestList)
                 .filter { $0.copy.client == id }
             let outcomes = try stride(from: last, to: max(last - Self.shownOutcomes, 0), by: -1).compactMap {
-                try snapshot.outcome(of: $0, from: id).map { (try Self.shown($0, copies, snapshot)) }
+                try snapshot.outcome(of: $0, from: id).map { (try Self.value($0, copies, snapshot)) }
             }
             return (
                 client, outcomes,
@@ -133,13 +133,13 @@ struct SyncAdminRoutes: Sendable {
             throw Self.noDevice
         }
         let device = ListedDevice(key: key, pushed: client, sight: latest?.value)
-        var shown = device.shown(account: try await names(of: [key.account])[key.account], log: log)
+        var shown = device.value(account: try await names(of: [key.account])[key.account], log: log)
         shown["outcomes"] = .array(outcomes)
         return .dictionary(shown)
     }
 
     /// With the record's name, which is in the log at the revision that the change made, or with the copy of one that lost.
-    private static func shown(
+    private static func value(
         _ outcome: PushOutcome, _ copies: [KeptCopy], _ snapshot: any StoreSnapshot
     ) throws -> WireValue {
         var shown: WireDictionary = ["position": .int64(outcome.position.number)]
@@ -238,7 +238,7 @@ struct ListedDevice {
     }
 
     /// `account`: its name; nil: there is no such account any more. `lag`: see ``SyncedLog/count(after:)``.
-    fileprivate func shown(account: String?, log: SyncedLog) -> WireDictionary {
+    fileprivate func value(account: String?, log: SyncedLog) -> WireDictionary {
         let outcomes = (sight?.outcomes ?? [:]).map { ($0.key.rawValue, WireValue.int64(Int64($0.value))) }
         return [
             "id": .string(key.client.text), "account": .string(account ?? key.account),

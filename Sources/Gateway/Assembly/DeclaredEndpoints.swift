@@ -149,7 +149,7 @@ public struct PathClaims: Sendable {
         return nil
     }
 
-    /// The declaration without the operations, services, mounts and feeds that have a path which is taken; nil where the path of
+    /// The declaration without the operations, services, mounts and live feeds that have a path which is taken; nil where the path of
     /// one of its entities or mirrors is.
     public func untaken(of declaration: AdapterDeclaration) -> AdapterDeclaration? {
         let taken = declaration.endpoints.filter { claimants[Place($0.method, $0.path)] != nil }.map(\.kind)

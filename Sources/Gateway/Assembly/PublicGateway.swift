@@ -14,7 +14,7 @@ extension Gateway {
     /// where two adapters claim one path.
     public convenience init(
         adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
-        feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log,
+        liveFeeds: LiveFeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log,
         succeeding old: Gateway? = nil
     ) throws {
         let services = GatewayServices(
@@ -32,7 +32,7 @@ extension Gateway {
             RouteCatalogue(adapters: adapters, services: services).routes()
             + Self.accountRoutes(accounts, portal: settings.portalLogin)
             + SyncRoutes(sync: sync, services: services, identity: identity).routes()
-            + feeds.routes(services, identity)
+            + liveFeeds.routes(services, identity)
             + Self.providerRoutes(accounts, settings)
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
         let files =
@@ -130,14 +130,14 @@ public struct GatewaySettings: Sendable {
     /// `log.slow`: a request that takes as long has a line with its steps; nil: none has.
     public var slowRequest: Duration?
     public var sync = SyncSettings()
-    public var feeds = FeedSettings()
+    public var liveFeeds = LiveFeedSettings()
     /// Files for browsers, each at its path.
     public var pages: [PageFile] = []
 
     public init() {}
 }
 
-/// The routes that the adapters' declarations give, apart from those of live feeds (``FeedServices/routes(_:_:)``).
+/// The routes that the adapters' declarations give, apart from those of live feeds (``LiveFeedServices/routes(_:_:)``).
 struct RouteCatalogue: Sendable {
     let adapters: [ServedAdapter]
     let services: GatewayServices

@@ -52,15 +52,15 @@ struct IdentityAuthenticator: Authenticator {
         guard (try? refuseSecrets(in: request.target)) != nil else { return nil }
         if let field = request.headers.text(.authorization) {
             guard let name = bearers.name(of: field, read: bearer) else { return nil }
-            return known(name)
+            return knownCaller(name)
         }
         guard let field = request.headers.text(.cookie),
             let name = sessions.name(of: field, read: session)
         else { return .anonymous }
-        return known(name)
+        return knownCaller(name)
     }
 
-    private func known(_ name: CredentialNames.Name) -> Caller? {
+    private func knownCaller(_ name: CredentialNames.Name) -> Caller? {
         guard let found = identity.knownAuthentication(name.key) else { return nil }
         return Caller(principal: found.principal, authentication: found, sessionCookie: name.sessionCookie)
     }

@@ -17,7 +17,7 @@ struct ConsoleCookie: Sendable {
 
     /// Nil where there is none, or several: a neighbour may have planted one of them.
     func value(of request: GatewayRequest) -> Secret? {
-        request.headers[.cookie].flatMap { CookieField($0).only(name) }.map { Secret($0) }
+        request.headers[.cookie].flatMap { CookieField($0).singleCookie(name) }.map { Secret($0) }
     }
 
     /// Whether a request names the cookie at all.

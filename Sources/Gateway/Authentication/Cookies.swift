@@ -20,7 +20,7 @@ struct CookieField: Sendable {
     }
 
     /// The cookie of that name; nil where there is none, or several: a neighbour may have planted one of them.
-    func only(_ name: String) -> String? {
+    func singleCookie(_ name: String) -> String? {
         let found = cookies.filter { $0.name.utf8.elementsEqual(name.utf8) }
         return found.count == 1 ? found.first.map { String($0.value) } : nil
     }

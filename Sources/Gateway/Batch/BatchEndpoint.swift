@@ -142,7 +142,7 @@ struct BatchEndpoint: Endpoint {
             func start() {
                 let number = next
                 next += 1
-                group.addTask { (number, await answer(calls[number], by: gateway, budget)) }
+                group.addTask { (number, await perform(calls[number], by: gateway, budget)) }
             }
             while next < min(services.limits.batchParallel, calls.count) { start() }
             for await (number, answer) in group {
@@ -153,11 +153,11 @@ struct BatchEndpoint: Endpoint {
         }
     }
 
-    private func answer(_ call: BatchCall, by gateway: Gateway, _ budget: BatchBudget) async -> BatchCallResponse {
+    private func perform(_ call: BatchCall, by gateway: Gateway, _ budget: BatchBudget) async -> BatchCallResponse {
         let begin = ContinuousClock.now
         let answered =
             if let refusal = call.refusal {
-                gateway.finished(gateway.refusal(refusal, of: call.request), to: call.request)
+                gateway.finish(gateway.errorResponse(refusal, of: call.request), to: call.request)
             } else { await gateway.respond(to: call.request) }
         let response = answered.response
         services.metrics.note(

@@ -104,14 +104,14 @@ struct PageFileEndpoint: Endpoint {
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        answer(to: request).response
+        cachedResponse(to: request).response
     }
 
     var mayRespondImmediately: Bool { true }
 
-    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup { .found(answer(to: request)) }
+    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup { .found(cachedResponse(to: request)) }
 
-    private func answer(to request: AuthenticatedRequest) -> CachedResponse {
+    private func cachedResponse(to request: AuthenticatedRequest) -> CachedResponse {
         guard let compressed, ContentCoding.negotiate(request.request.headers[.acceptEncoding]) == .gzip else {
             return plain
         }

@@ -11,7 +11,7 @@ struct CallThroughDispatcher: Sendable {
 
     /// What the operation answers, and how old that is. Throws as ``CallThroughCalls/answer(input:owner:deadline:perform:)``
     /// does, and `auth.required` where the other system is called in the caller's name and there is none.
-    func answer(
+    func perform(
         _ callThrough: AdapterCallThrough, input: WireDictionary, request: AuthenticatedRequest
     ) async throws -> CallThroughCalls.Answer {
         try served.status.requireRunning()

@@ -23,7 +23,7 @@ struct ChangeAudit: Sendable {
     }
 
     /// Of a device's changes, those that were made now.
-    func made(
+    func recordMutations(
         _ mutations: [Mutation], _ outcomes: [MutationOutcome], after position: Revision, in catalogue: SyncCatalogue,
         by request: AuthenticatedRequest
     ) async {
@@ -73,7 +73,7 @@ private struct Observer: ChangeObserver {
     let actor: String
     let address: String
 
-    func made(_ changes: [RecordChange], _ receipt: WriteReceipt) async {
+    func noteChanges(_ changes: [RecordChange], _ receipt: WriteReceipt) async {
         let made = changes.enumerated().compactMap { index, change -> ChangeAudit.Change? in
             guard let entity = declaration.entity(change.entity), declaration.isDirectory(entity) else { return nil }
             let record = receipt.records.indices.contains(index) ? receipt.records[index] : nil

@@ -55,7 +55,7 @@ struct GatewayServices: Sendable {
 
     /// A response from the cache, without waiting.
     func lookUp(_ key: ResponseCache.Key, of adapter: AdapterName) -> CacheLookup {
-        store.knownVersion(of: adapter).flatMap { cache.answer(for: key, at: $0) }.map { .found($0) } ?? .missing(key)
+        store.knownVersion(of: adapter).flatMap { cache.response(for: key, at: $0) }.map { .found($0) } ?? .missing(key)
     }
 
     /// The version of an adapter's records, without waiting where the store knows it.

@@ -112,7 +112,7 @@ struct MountEndpoint: Endpoint {
         let headers =
             served.process == nil
             ? answer.headers
-            : fieldsOfPrograms.permitted(answer.headers, now: services.clock.now(), log: served.log)
+            : fieldsOfPrograms.permittedFields(answer.headers, now: services.clock.now(), log: served.log)
         // What has a coding already keeps it, and a part of a whole is a part of the whole's bytes (RFC 9110, section 15.3.7).
         let isCodable = !headers.hasCoding && answer.status != 206
         let coding = isCodable ? ContentCoding.negotiate(request.headers[.acceptEncoding]) : nil
@@ -210,7 +210,7 @@ final class MountBodyStream: ResponseStream {
     func next() async throws -> ByteBuffer? {
         do {
             let piece = try await pieces.next()
-            return try coded(piece).map { ByteBuffer(bytes: $0) }
+            return try encode(piece).map { ByteBuffer(bytes: $0) }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -222,7 +222,7 @@ final class MountBodyStream: ResponseStream {
 
     func end() { pieces.cancel() }
 
-    private func coded(_ piece: [UInt8]?) throws -> [UInt8]? {
+    private func encode(_ piece: [UInt8]?) throws -> [UInt8]? {
         try coding.withLock { coding in
             guard let stream = coding else { return piece }
             if piece == nil { coding = nil }

@@ -90,12 +90,12 @@ struct OperationEndpoint: Endpoint {
         _ = try services.encoder.choice(for: request.request, presentation: binding.presentation)
         let key = request.cacheKey ?? cacheKey(request, body: body)
         var version = try await services.version(of: served.declaration.name)
-        if let mirrors = request.mirrors, services.cache.answer(for: key, at: version) != nil {
+        if let mirrors = request.mirrors, services.cache.response(for: key, at: version) != nil {
             // What is kept for these roles says that they are let in.
             try await mirrors.prepare()
             version = mirrors.version ?? version
         }
-        if let kept = services.cache.answer(for: key, at: version) { return kept.response }
+        if let kept = services.cache.response(for: key, at: version) { return kept.response }
         let answer = try await call(request, body: body, version: version)
         services.cache.keep(answer.response, for: key, at: answer.version ?? version)
         return answer.response
@@ -128,13 +128,13 @@ struct OperationEndpoint: Endpoint {
             let (result, age) = try await CallThroughDispatcher(
                 services: services, served: served, operation: operation
             )
-            .answer(callThrough, input: input, request: request)
+            .perform(callThrough, input: input, request: request)
             var response = try services.encoder.write(
                 result, of: operation, to: request.request, presentation: binding.presentation, version: nil)
             age.addFields(to: &response)
             return (response, nil)
         }
-        let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
+        let answer = try await services.calls.perform(operation, of: served, input: input, request: request)
         let version = version.map { request.mirrors?.version ?? $0 }
         var response = try services.encoder.write(
             answer, of: operation, to: request.request, presentation: binding.presentation,
@@ -160,7 +160,7 @@ struct CallDispatcher: Sendable {
     let changes: ChangeAudit?
     let deadlines: DeadlineScheduler
 
-    func answer(
+    func perform(
         _ operation: Operation, of served: ServedAdapter, input: WireDictionary, request: AuthenticatedRequest
     ) async throws -> OperationResult {
         try served.status.requireRunning()

@@ -59,7 +59,7 @@ final class ProcessorShares: Sendable {
         var ended: CallerIdentity?
         while true {
             let next = state.withLock { state -> Job? in
-                if let ended { state.turns.ended(for: ended) }
+                if let ended { state.turns.end(for: ended) }
                 guard let next = state.turns.next() else {
                     state.idle += 1
                     return nil

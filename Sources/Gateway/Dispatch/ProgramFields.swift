@@ -41,7 +41,7 @@ final class ProgramFields: Sendable {
     private static let mostReported = 100
 
     /// What may be sent, in order. `now`: for dates that have a year of two digits.
-    func permitted(_ headers: MountHeaders, now: WireDate, log: Log) -> MountHeaders {
+    func permittedFields(_ headers: MountHeaders, now: WireDate, log: Log) -> MountHeaders {
         MountHeaders(
             headers.fields.compactMap { field in
                 let name = field.name.lowercased()

@@ -76,7 +76,7 @@ final class ResponseCache: Sendable {
         self.capacity = capacity
     }
 
-    func answer(for key: Key, at version: RecordsVersion) -> CachedResponse? {
+    func response(for key: Key, at version: RecordsVersion) -> CachedResponse? {
         state.withLock { state -> CachedResponse? in
             guard let entry = state.entries[key] else {
                 state.misses += 1

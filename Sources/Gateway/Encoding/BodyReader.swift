@@ -245,10 +245,10 @@ struct EmbeddedDocument {
             return Array(body[prefix.count...])
         }
         guard type?.essence == BodyReader.formType || body.starts(with: prefix) else { return nil }
-        return try encoded(in: body)
+        return try encodedDocument(in: body)
     }
 
-    private func encoded(in body: [UInt8]) throws(PorticoError) -> [UInt8]? {
+    private func encodedDocument(in body: [UInt8]) throws(PorticoError) -> [UInt8]? {
         let documents = try forms.fields(of: body).filter { $0.name == field.text }
         guard documents.count < 2 else {
             throw PorticoError(.requestDuplicateKey, "The form names a field twice.", target: field.text)

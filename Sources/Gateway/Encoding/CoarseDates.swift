@@ -23,7 +23,7 @@ struct CoarseDates: Sendable {
 
     private func restored(_ sent: WireValue, from known: WireValue) -> WireValue {
         switch (sent, known) {
-        case (.date(let date), .date(let own)): date != own && carried(own) == date ? known : sent
+        case (.date(let date), .date(let own)): date != own && carriedDate(own) == date ? known : sent
         case (.dictionary(let members), .dictionary(let own)): .dictionary(restored(members, from: own))
         case (.array(let items), .array(let own)) where items.count == own.count:
             .array(zip(items, own).map { restored($0, from: $1) })
@@ -32,8 +32,8 @@ struct CoarseDates: Sendable {
     }
 
     /// The date that a reader of the format gets.
-    private func carried(_ date: WireDate) -> WireDate? {
-        guard let bytes = try? format.write(.date(date), options: WritingOptions.answer(nulls: .error)) else {
+    private func carriedDate(_ date: WireDate) -> WireDate? {
+        guard let bytes = try? format.write(.date(date), options: WritingOptions.response(nulls: .error)) else {
             return nil
         }
         return try? format.read(bytes).dateValue

@@ -82,7 +82,7 @@ struct ResponseEncoder: Sendable {
         let coding = ContentCoding.negotiate(query.acceptEncoding)
         let page = query.mayBePage && query.override == nil ? PagePreference(accept: query.accept) : nil
         do throws(NegotiationFailure) {
-            let chosen = try formats.answer(accept: query.accept, override: query.override)
+            let chosen = try formats.negotiate(accept: query.accept, override: query.override)
             if query.isForPerson, let page, page.precedes(chosen.range) { return Self.page(coding) }
             return ResponseVariant(format: chosen.format, mediaType: chosen.mediaType.description, coding: coding)
         } catch {
@@ -127,7 +127,7 @@ struct ResponseEncoder: Sendable {
                 return try shaped.write(value)
             }
             let nulls: WritingOptions.NullPolicy = presentation.omitsNull && !format.traits.null ? .omitMember : .error
-            return try format.write(value, options: WritingOptions.answer(nulls: nulls))
+            return try format.write(value, options: WritingOptions.response(nulls: nulls))
         } catch {
             throw PorticoError(error)
         }
@@ -212,7 +212,7 @@ extension ResponseEncoder {
 
 extension WritingOptions {
     /// As answers are written: nothing that a record may hold makes one unsendable in any format.
-    static func answer(nulls: NullPolicy) -> WritingOptions {
+    static func response(nulls: NullPolicy) -> WritingOptions {
         WritingOptions(nulls: nulls, dateFractions: .truncate, largeIntegers: .text)
     }
 }

@@ -101,7 +101,7 @@ final class LiveBroadcaster: Sendable {
         let positions = Dictionary(
             followed.map { ($0, store.position(of: $0)) }, uniquingKeysWith: { $1 })
         let changes = await changes(whereUnknown: reached)
-        await deliver(subscriptions.withLock { $0.moved(positions, changes) })
+        await deliver(subscriptions.withLock { $0.noteMoves(positions, changes) })
     }
 
     /// One look at what changed, so that only those who are concerned look for themselves.
@@ -113,7 +113,7 @@ final class LiveBroadcaster: Sendable {
     }
 
     private func cutExpired() {
-        for waiter in subscriptions.withLock({ $0.expired(at: clock.now()) }) { waiter.resume(returning: .cut) }
+        for waiter in subscriptions.withLock({ $0.cutExpired(at: clock.now()) }) { waiter.resume(returning: .cut) }
     }
 
     private func wakeForSilence() {
@@ -172,7 +172,7 @@ extension LiveBroadcaster {
             let portion = Array(rest.prefix(Self.portion))
             rest = rest.dropFirst(portion.count)
             let queries = portion.compactMap { $0.target?.stream.query }
-            let answers = queries.count == portion.count ? await round.answers(to: queries) : []
+            let answers = queries.count == portion.count ? await round.respond(to: queries) : []
             do {
                 try await loop.submit { self.deliver(portion, answers) }.get()
             } catch {
@@ -241,7 +241,7 @@ struct LiveRound {
     }
 
     /// In the questions' order; nil where the stream has to look for itself, and to learn what is wrong.
-    mutating func answers(to queries: [LiveQuery]) async -> [LiveResponse?] {
+    mutating func respond(to queries: [LiveQuery]) async -> [LiveResponse?] {
         if size > Self.most { answers = [:] }
         var known = queries.map { answers[$0] }
         let unknown = queries.indices.filter { known[$0] == nil }
@@ -259,7 +259,7 @@ struct LiveRound {
         let found = try? await store.withReadSnapshot { snapshot in
             let snapshot = CachingSnapshot(snapshot)
             return try queries.reduce(into: [LiveQuery: LiveResponse]()) { answers, query in
-                answers[query] = try pulls.answer(to: query, at: snapshot)
+                answers[query] = try pulls.respond(to: query, at: snapshot)
             }
         }
         return found ?? [:]
@@ -315,7 +315,7 @@ struct LiveResponse: Sendable {
 }
 
 extension PullMachine {
-    func answer(to query: LiveQuery, at snapshot: any StoreSnapshot) throws -> LiveResponse {
+    func respond(to query: LiveQuery, at snapshot: any StoreSnapshot) throws -> LiveResponse {
         let page = try page(query.request, for: query.subject.caller, at: snapshot)
         let checkpoint = page.token ?? query.checkpoint
         return LiveResponse(

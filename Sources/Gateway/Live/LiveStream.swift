@@ -111,7 +111,7 @@ final class LiveStream: ResponseStream {
             state.checkpoint = checkpoint
             if let seen { state.seen = max(seen, Revision(1)) }
         }
-        if let seen { sight.reached(seen) }
+        if let seen { sight.noteReached(seen) }
     }
 }
 

@@ -95,7 +95,7 @@ struct LiveSubscriptions<Waiter> {
 
     /// Adapters whose records changed; those who wait for one of them and are concerned. `changes` is what changed since
     /// the last call, nil where that is not known.
-    mutating func moved(_ moved: [AdapterName: Revision], _ changes: RowChanges? = nil) -> [Waiter] {
+    mutating func noteMoves(_ moved: [AdapterName: Revision], _ changes: RowChanges? = nil) -> [Waiter] {
         let latest = moved.filter { positions[$0.key] != $0.value }
         positions.merge(latest) { max($0, $1) }
         // The changes may be later than the positions: a stream that does not wait yet must find them there too.
@@ -125,7 +125,7 @@ struct LiveSubscriptions<Waiter> {
     mutating func due(at now: ContinuousClock.Instant) -> [Waiter] { take { $0.due <= now } }
 
     /// Cuts the streams whose credentials have ended by then; those of them that wait.
-    mutating func expired(at now: WireDate) -> [Waiter] {
+    mutating func cutExpired(at now: WireDate) -> [Waiter] {
         let ended = streams.filter { !$0.value.isCut && ($0.value.registration.expires.map { $0 <= now } ?? false) }
         return ended.keys.compactMap { cut($0) }
     }

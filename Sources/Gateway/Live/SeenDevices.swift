@@ -94,7 +94,7 @@ public final class SeenDevices: Sendable {
     }
 
     /// Notes a page that the device has pulled.
-    func pulled(_ page: PullPage, for request: PullRequest, of principal: Principal) {
+    func notePull(_ page: PullPage, for request: PullRequest, of principal: Principal) {
         let complete = page.completion.map { Revision($0.position) }
         see(request.clientID, of: principal) { $0.reach(complete) }
     }
@@ -139,7 +139,7 @@ final class StreamSight: Sendable {
     }
 
     /// It has everything up to here. With each event, so no lock is taken.
-    func reached(_ position: Revision) { reachedNumber.store(position.number, ordering: .relaxed) }
+    func noteReached(_ position: Revision) { reachedNumber.store(position.number, ordering: .relaxed) }
 
     /// It has no stream any more. Counts once.
     func end() {

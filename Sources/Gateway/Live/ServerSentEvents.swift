@@ -18,7 +18,7 @@ enum ServerSentEvents {
 
     /// An event with data in JSON.
     static func event(_ name: String, id: String?, data: WireValue) throws -> ByteBuffer {
-        let options = WritingOptions.answer(nulls: .error)
+        let options = WritingOptions.response(nulls: .error)
         return event(name, id: id, try JSONFormat().write(data, options: options), isText: true)
     }
 
@@ -28,7 +28,7 @@ enum ServerSentEvents {
 
     /// Formats that are not text stand in base64.
     static func page(_ page: PullPage, id: String, as format: any WireFormat) throws -> ByteBuffer {
-        let options = WritingOptions.answer(nulls: format.traits.null ? .error : .omitMember)
+        let options = WritingOptions.response(nulls: format.traits.null ? .error : .omitMember)
         let bytes = try format.write(page.wireValue, options: options)
         return event("page", id: id, bytes, isText: format.name != .bplist && format.name != .cbor)
     }

@@ -92,7 +92,7 @@ public final class Gateway: Sendable {
         do {
             try services.quotas.countAddress(of: request)
         } catch {
-            return .answered(finished(refusal(error, of: request), to: request))
+            return .answered(finish(errorResponse(error, of: request), to: request))
         }
         switch routes.match(request.method, request.target.segments) {
         case .endpoint(let endpoint, let parameters):
@@ -100,12 +100,13 @@ public final class Gateway: Sendable {
             guard let caller = authenticator.immediateCaller(of: request) else { return .needsCaller(admission) }
             return admit(admission, from: caller)
         case .otherMethod(let allowed):
-            return .answered(finished(otherMethod(allowed, request), to: request))
+            return .answered(finish(otherMethodResponse(allowed, request), to: request))
         case .unknown:
             let error = PorticoError(.routeNotFound, "There is nothing at this path.")
             return .answered(
-                finished(
-                    fail(error, request, Presentation(), at: routes.neighbour(request.target.segments)), to: request))
+                finish(
+                    errorResponse(error, request, Presentation(), at: routes.neighbour(request.target.segments)),
+                    to: request))
         }
     }
 
@@ -126,7 +127,7 @@ public final class Gateway: Sendable {
                 _ = try services.encoder.choice(for: request, presentation: properties.presentation)
             }
         } catch {
-            return .answered(failed(PorticoError(unexpected: error), admitted))
+            return .answered(errorAnswer(PorticoError(unexpected: error), admitted))
         }
         guard endpoint.mayRespondImmediately else { return .needsEndpoint(admitted) }
         let mirrors = endpoint.mirrors(of: admitted.request)
@@ -138,7 +139,7 @@ public final class Gateway: Sendable {
         switch endpoint.lookUpResponse(to: admitted.request) {
         case .found(let kept):
             guard services.encoder.isWanted(kept.response, for: request) else { return .needsEndpoint(admitted) }
-            return .answered(cached(kept, admitted))
+            return .answered(cachedAnswer(kept, admitted))
         case .missing(let key):
             admitted.request.cacheKey = key
             return .needsEndpoint(admitted)
@@ -197,25 +198,25 @@ public final class Gateway: Sendable {
             admitted.place = try services.quotas.reserve(
                 request.caller, of: request.request, adapter: endpoint.adapter, isBatch: endpoint.hasCalls)
         } catch {
-            return .answered(failed(error, admitted))
+            return .answered(errorAnswer(error, admitted))
         }
         return .needsEndpoint(admitted)
     }
 
     /// What ``admit(_:)`` has not answered, or not in its shape.
     func complete(_ step: AdmissionStep) async -> GatewayAnswer {
-        var answer = await answer(to: step)
+        var answer = await respond(to: step)
         guard case .whole(var response) = answer.content, let shape = response.awaitedShape else { return answer }
         response.awaitedShape = nil
         answer.content = .whole(await shape().map { response.taking($0) } ?? response)
         return answer
     }
 
-    private func answer(to step: AdmissionStep) async -> GatewayAnswer {
+    private func respond(to step: AdmissionStep) async -> GatewayAnswer {
         switch step {
         case .answered(let answer): return answer
         case .needsEndpoint(let admitted):
-            guard let place = admitted.place else { return await answer(to: reserve(step)) }
+            guard let place = admitted.place else { return await respond(to: reserve(step)) }
             return await run(admitted, at: place)
         case .needsCaller(let admission):
             do {
@@ -223,12 +224,12 @@ public final class Gateway: Sendable {
                 // A request that is refused does not wait behind those of its account.
                 let step = reserve(admit(admission, from: caller))
                 return await withTaskExecutorPreference(executor(for: caller, admission.request)) {
-                    await answer(to: step)
+                    await respond(to: step)
                 }
             } catch {
                 let anonymous = AuthenticatedRequest(
                     request: admission.request, caller: .anonymous, parameters: admission.parameters)
-                return failed(
+                return errorAnswer(
                     PorticoError(unexpected: error), AdmittedRequest(request: anonymous, endpoint: admission.endpoint))
             }
         }
@@ -296,11 +297,11 @@ public final class Gateway: Sendable {
             var response = try services.encoder.revalidated(answer, for: request)
             age?.addFields(to: &response)
             await audit(admitted, answer.result.rawValue)
-            return finished(response, admitted, nil)
+            return finish(response, admitted, nil)
         } catch {
             let error = PorticoError(unexpected: error)
             await audit(admitted, error.code.rawValue, error)
-            return failed(error, admitted)
+            return errorAnswer(error, admitted)
         }
     }
 
@@ -340,13 +341,14 @@ public final class Gateway: Sendable {
         return (try await endpoint.respond(to: request), reading.age)
     }
 
-    private func failed(_ error: PorticoError, _ admitted: AdmittedRequest) -> GatewayAnswer {
+    private func errorAnswer(_ error: PorticoError, _ admitted: AdmittedRequest) -> GatewayAnswer {
         let properties = admitted.endpoint.properties
-        return finished(
-            fail(error, admitted.request.request, properties.presentation, at: admitted.endpoint), admitted, error)
+        return finish(
+            errorResponse(error, admitted.request.request, properties.presentation, at: admitted.endpoint), admitted,
+            error)
     }
 
-    private func cached(_ kept: CachedResponse, _ admitted: AdmittedRequest) -> GatewayAnswer {
+    private func cachedAnswer(_ kept: CachedResponse, _ admitted: AdmittedRequest) -> GatewayAnswer {
         let request = admitted.request.request
         // What is added to an empty response comes after the kept answer's fields.
         var own = GatewayResponse(kept.response.status)
@@ -361,15 +363,15 @@ public final class Gateway: Sendable {
                     isForHead: request.method == .head, fields: own.headers)), trace: admitted.trace)
     }
 
-    private func finished(
+    private func finish(
         _ response: GatewayResponse, _ admitted: AdmittedRequest, _ error: PorticoError?
     ) -> GatewayAnswer {
         var response = response
         addFields(to: &response, admitted, error)
-        return finished(response, to: admitted.request.request, admitted.trace)
+        return finish(response, to: admitted.request.request, admitted.trace)
     }
 
-    func finished(
+    func finish(
         _ response: GatewayResponse, to request: GatewayRequest, _ trace: RequestTrace = RequestTrace()
     ) -> GatewayAnswer {
         var response = response
@@ -387,7 +389,7 @@ public final class Gateway: Sendable {
         admitted.rateLimit?.addFields(to: &response)
     }
 
-    private func otherMethod(_ allowed: [HTTPRequest.Method], _ request: GatewayRequest) -> GatewayResponse {
+    private func otherMethodResponse(_ allowed: [HTTPRequest.Method], _ request: GatewayRequest) -> GatewayResponse {
         let methods = allowed.map(\.rawValue).joined(separator: ", ")
         if request.method == .options {
             return GatewayResponse(.noContent, headers: [.allow: methods])
@@ -397,19 +399,19 @@ public final class Gateway: Sendable {
             ? PorticoError(.methodNotAllowed, "This path does not take \(request.method.rawValue).")
             : PorticoError.methodUnknown
         let segments = request.target.segments
-        var response = fail(error, request, routes.presentation(segments), at: routes.endpoint(segments))
+        var response = errorResponse(error, request, routes.presentation(segments), at: routes.endpoint(segments))
         response.headers[.allow] = methods
         return response
     }
 
     /// The error response to a request that is not dispatched, in the shape of the contract at its path.
-    func refusal(_ error: PorticoError, of request: GatewayRequest) -> GatewayResponse {
+    func errorResponse(_ error: PorticoError, of request: GatewayRequest) -> GatewayResponse {
         let segments = request.target.segments
-        return fail(
+        return errorResponse(
             error, request, routes.presentation(segments), at: routes.endpoint(segments) ?? routes.neighbour(segments))
     }
 
-    func fail(
+    func errorResponse(
         _ error: PorticoError, _ request: GatewayRequest, _ presentation: Presentation,
         at endpoint: (any Endpoint)? = nil
     ) -> GatewayResponse {

@@ -46,10 +46,12 @@ struct EntityResource: Sendable {
 
     /// The body's members, brought into the fields' types; the store checks them.
     func fields(_ request: AuthenticatedRequest) async throws -> WireDictionary {
-        try await sent(request).fields
+        try await sentFields(request).fields
     }
 
-    private func sent(_ request: AuthenticatedRequest) async throws -> (fields: WireDictionary, dates: CoarseDates?) {
+    private func sentFields(_ request: AuthenticatedRequest) async throws -> (
+        fields: WireDictionary, dates: CoarseDates?
+    ) {
         let body = try await services.bodies.value(of: request.request, limit: nil)
         guard let members = body.value.dictionaryValue else {
             throw PorticoError(.requestInvalid, "A record is a dictionary of fields.")
@@ -61,7 +63,7 @@ struct EntityResource: Sendable {
     func fields(
         _ request: AuthenticatedRequest, changing id: RecordID, in records: AdapterRecords
     ) async throws -> WireDictionary {
-        let (fields, dates) = try await sent(request)
+        let (fields, dates) = try await sentFields(request)
         guard let dates, fields.hasDates, isReadable(by: request),
             let current = try await records.record(id, in: entity.name)
         else { return fields }
@@ -85,7 +87,7 @@ struct EntityResource: Sendable {
 
     /// Where the record is now that the request names by the id that it was created with, for a caller who may read it; nil
     /// where a record has this id, or none has moved.
-    func moved(_ request: AuthenticatedRequest) async throws -> GatewayResponse? {
+    func redirectToMoved(_ request: AuthenticatedRequest) async throws -> GatewayResponse? {
         guard canMove, isReadable(by: request) else { return nil }
         let (id, records) = (try id(request), try records(for: request))
         guard try await records.record(id, in: entity.name) == nil else { return nil }
@@ -103,14 +105,14 @@ struct EntityResource: Sendable {
     }
 
     /// A change's answers, and that without the record where some of the writers may not read it.
-    func changed(_ statuses: [HTTPResponse.Status]) -> [(HTTPResponse.Status, EndpointDescription.Answer)] {
+    func changeAnswers(_ statuses: [HTTPResponse.Status]) -> [(HTTPResponse.Status, EndpointDescription.Answer)] {
         let declaration = served.declaration
         let areReaders = declaration.readers(of: entity).includes(declaration.writers(of: entity))
         return statuses.map { ($0, .value(entity.recordShape)) } + (areReaders ? [] : [(.noContent, .nothing)])
     }
 
     /// The record; nothing of it for a caller that may not read it.
-    func answer(
+    func response(
         _ record: Record, to request: AuthenticatedRequest, status: HTTPResponse.Status = .ok,
         select: [FieldName]? = nil
     ) throws -> GatewayResponse {
@@ -220,14 +222,14 @@ struct ReadEndpoint: Endpoint {
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let key = request.cacheKey ?? key(request)
         let version = try await resource.services.version(of: resource.served.declaration.name)
-        if let kept = resource.services.cache.answer(for: key, at: version) { return kept.response }
+        if let kept = resource.services.cache.response(for: key, at: version) { return kept.response }
         let found = try await resource.records(for: request).record(
             resource.id(request), in: resource.entity.name)
         guard let found else {
-            if let moved = try await resource.moved(request) { return moved }
+            if let moved = try await resource.redirectToMoved(request) { return moved }
             throw PorticoError(.recordNotFound, "There is no such record.")
         }
-        var response = try resource.answer(found, to: request)
+        var response = try resource.response(found, to: request)
         if !hasRowRule, properties.access.isPublic(.reads) {
             response.allowSharing()
         }
@@ -263,14 +265,14 @@ struct CreateEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Creates a record.", resource.changed([.created]),
+            "Creates a record.", resource.changeAnswers([.created]),
             body: resource.entity.creationShape, reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let fields = try await resource.fields(request)
         let record = try await resource.records(for: request).create(fields, in: resource.entity.name)
-        return try resource.answer(record, to: request, status: .created)
+        return try resource.response(record, to: request, status: .created)
     }
 }
 
@@ -282,18 +284,18 @@ struct UpdateEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Changes the named fields of a record.", resource.changed([.ok]) + resource.movedAnswers,
+            "Changes the named fields of a record.", resource.changeAnswers([.ok]) + resource.movedAnswers,
             body: resource.entity.patchShape, conditions: [.ifMatch], reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        if let moved = try await resource.moved(request) { return moved }
+        if let moved = try await resource.redirectToMoved(request) { return moved }
         let condition = try Preconditions(request.request.headers).condition()
         let (id, records) = (try resource.id(request), try resource.records(for: request))
         let record = try await records.update(
             id, try await resource.fields(request, changing: id, in: records), in: resource.entity.name,
             if: condition)
-        return try resource.answer(record, to: request)
+        return try resource.response(record, to: request)
     }
 }
 
@@ -305,12 +307,12 @@ struct ReplaceEndpoint: Endpoint {
 
     var description: EndpointDescription {
         resource.description(
-            "Sets a whole record.", resource.changed([.ok, .created]) + resource.movedAnswers,
+            "Sets a whole record.", resource.changeAnswers([.ok, .created]) + resource.movedAnswers,
             body: resource.entity.replacementShape, conditions: [.ifMatch, .ifAbsent], reads: false)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        if let moved = try await resource.moved(request) { return moved }
+        if let moved = try await resource.redirectToMoved(request) { return moved }
         let id = try resource.id(request)
         let records = try resource.records(for: request)
         let isReadable = resource.isReadable(by: request)
@@ -323,7 +325,7 @@ struct ReplaceEndpoint: Endpoint {
         guard let record = try await records.apply([change]).records.first ?? nil else {
             throw PorticoError(.serverInternal, "The record is not there after it was written.")
         }
-        return try resource.answer(record, to: request, status: existed ? .ok : .created)
+        return try resource.response(record, to: request, status: existed ? .ok : .created)
     }
 }
 
@@ -340,7 +342,7 @@ struct DeleteEndpoint: Endpoint {
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        if let moved = try await resource.moved(request) { return moved }
+        if let moved = try await resource.redirectToMoved(request) { return moved }
         let condition = try Preconditions(request.request.headers).condition()
         try await resource.records(for: request).delete(
             resource.id(request), in: resource.entity.name, if: condition)

@@ -194,10 +194,10 @@ struct SOAPEndpoint: Endpoint {
     ) async throws -> (OperationResult, MirrorAge?) {
         let (served, services) = (context.served, context.services)
         guard let callThrough = served.callThrough(operation.name) else {
-            return (try await services.calls.answer(operation, of: served, input: input, request: request), nil)
+            return (try await services.calls.perform(operation, of: served, input: input, request: request), nil)
         }
         let dispatcher = CallThroughDispatcher(services: services, served: served, operation: operation)
-        return try await dispatcher.answer(callThrough, input: input, request: request)
+        return try await dispatcher.perform(callThrough, input: input, request: request)
     }
 
     private func response(
@@ -206,7 +206,7 @@ struct SOAPEndpoint: Endpoint {
     ) throws(PorticoError) -> GatewayResponse {
         let bytes: [UInt8]
         do {
-            bytes = try context.definition.answer(value, of: called, in: version)
+            bytes = try context.definition.writeResponse(value, of: called, in: version)
         } catch {
             throw PorticoError(
                 .notRepresentable, "The answer has a value that XML cannot carry.", logDetail: error.path)

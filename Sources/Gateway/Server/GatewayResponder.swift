@@ -281,7 +281,7 @@ extension GatewayResponder {
     ) -> GatewayResponse {
         let bare = GatewayRequest(
             id: id, method: method, target: target, headers: fields, peer: "", body: .bytes([]), deadline: .now)
-        var response = gateway.refusal(error, of: bare)
+        var response = gateway.errorResponse(error, of: bare)
         response.headers[.xRequestID] = id
         return response
     }
@@ -328,7 +328,7 @@ public struct RequestsUnderWay: Sendable {
 
     /// Returns when the last of them has ended, or at `deadline`. Streams without an end do not count, nor do requests that
     /// may be waiting for this (``EndpointProperties/isAwaited``).
-    public func ended(by deadline: ContinuousClock.Instant) async {
+    public func waitUntilEnded(by deadline: ContinuousClock.Instant) async {
         while !serving.isIdle, .now < deadline, (try? await Task.sleep(for: Self.interval)) != nil {}
     }
 }

@@ -27,10 +27,10 @@ struct AttachmentReadEndpoint: Endpoint {
         else {
             throw PorticoError(.recordNotFound, "There is no such attachment.")
         }
-        return answer(digest, size, ByteRange.find(request.request.headers[.range], size: size))
+        return response(digest, size, ByteRange.find(request.request.headers[.range], size: size))
     }
 
-    private func answer(_ digest: AttachmentDigest, _ size: Int64, _ range: ByteRange.Finding) -> GatewayResponse {
+    private func response(_ digest: AttachmentDigest, _ size: Int64, _ range: ByteRange.Finding) -> GatewayResponse {
         var headers = HTTPFields(stored: StoredContent(nil))
         headers[.acceptRanges] = "bytes"
         headers[.eTag] = "\"\(digest)\""
@@ -97,7 +97,7 @@ struct AttachmentWriteEndpoint: Endpoint {
                     bytes, at: first, of: range.total, to: digest, from: owner)
             }
         }
-        return try answer(progress, total: range.total, to: request.request)
+        return try response(progress, total: range.total, to: request.request)
     }
 
     /// Uploads that are looked up when an owner's share is used up.
@@ -125,7 +125,7 @@ struct AttachmentWriteEndpoint: Endpoint {
         return .complete
     }
 
-    private func answer(
+    private func response(
         _ progress: AttachmentProgress, total: Int64, to request: GatewayRequest
     ) throws -> GatewayResponse {
         let isComplete = progress == .complete

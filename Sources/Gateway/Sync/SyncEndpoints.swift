@@ -50,7 +50,7 @@ struct PullEndpoint: Endpoint {
         }
         instruments.notePull(
             operations: page.operations.count, isComplete: page.isComplete, isReset: !page.reset.isEmpty)
-        sync.seen.pulled(page, for: asked, of: caller.principal)
+        sync.seen.notePull(page, for: asked, of: caller.principal)
         await sync.refreshMirrors(asked.collections, for: request.caller, watchedBy: services.credentials)
         return try services.encoder.write(
             page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
@@ -84,7 +84,7 @@ struct PushEndpoint: Endpoint {
             instruments.noteFailedPush()
             throw error
         }
-        await services.changes?.made(
+        await services.changes?.recordMutations(
             push.mutations, answer.outcomes, after: position, in: sync.catalogue, by: request)
         instruments.notePush(answer.outcomes.lazy.map(\.verdict.rawValue))
         sync.seen.see(push.clientID, of: caller.principal) { device in

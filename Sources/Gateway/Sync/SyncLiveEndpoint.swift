@@ -111,7 +111,7 @@ struct SyncLiveEndpoint: Endpoint {
         let longest = min(.seconds(number), sync.settings.longestPoll, request.request.idleTimeout)
         let page = try await LongPoll(source: source, caller: caller, ticket: ticket, watch: watch)
             .page(asked, within: longest)
-        sync.seen.pulled(page, for: asked, of: caller.principal)
+        sync.seen.notePull(page, for: asked, of: caller.principal)
         return try services.encoder.write(
             page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
     }

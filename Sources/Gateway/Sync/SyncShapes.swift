@@ -164,6 +164,6 @@ extension PorticoError {
 }
 
 /// Reads a message, and throws its reader's error as callers see it.
-func readMessage<Message>(_ read: () throws(MessageError) -> Message) throws(PorticoError) -> Message {
-    do throws(MessageError) { return try read() } catch { throw PorticoError(error) }
+func readMessage<Message>(_ read: () throws(SyncMessageError) -> Message) throws(PorticoError) -> Message {
+    do throws(SyncMessageError) { return try read() } catch { throw PorticoError(error) }
 }

@@ -54,8 +54,8 @@ final class AdapterProgram: Sendable {
     }
 
     /// What the configuration names below the folders that it reads by these settings.
-    func named(by settings: WorkerSettings) -> [(named: GatewayFiles.Named, folder: String)] {
-        path.isEmpty ? [] : settings.named(inFoldersOf: path)
+    func namedFiles(by settings: WorkerSettings) -> [(named: GatewayFiles.Named, folder: String)] {
+        path.isEmpty ? [] : settings.namedFiles(inFoldersOf: path)
     }
 
     /// The adapter that it is, as far as that is known before it is asked: the one that it was installed as, or was when it was

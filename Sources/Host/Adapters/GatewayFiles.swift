@@ -88,7 +88,7 @@ struct GatewayFiles: Sendable, Equatable {
     }
 
     /// What the configuration names below a folder.
-    func named(below folder: String) -> [Named] {
+    func namedFiles(below folder: String) -> [Named] {
         let folder = ResolvedPath(folder)
         return named.filter { folder.contains($0.file) }
     }

@@ -134,7 +134,7 @@ struct WorkerPlugin: Sendable {
                 if ended.end == .disconnected { try? await Task.sleep(for: .seconds(2)) }
                 process.kill()
             }
-            _ = await process.exited()
+            _ = await process.waitForExit()
             killing.cancel()
             let hint = ended.end.isOfItsRun ? hint.map { " (\($0))" } ?? "" : ""
             throw HostCommandError("plugin \(path): \(reason(ended.end, process))\(hint)")
@@ -142,7 +142,7 @@ struct WorkerPlugin: Sendable {
     }
 
     private static func remove(_ folder: String, of process: WorkerProcess) async {
-        _ = await process.exited()
+        _ = await process.waitForExit()
         await FolderRemover.remove(folder, log: .discarding)
     }
 

@@ -66,7 +66,7 @@ struct WorkerSettings: Sendable, Equatable {
     /// A program that runs by these settings.
     func program(_ path: String, folder: String) -> WorkerProgram {
         var program = WorkerProgram(
-            executable: path, folder: folder, readable: readable + SwiftRuntimeFolders.named(byProgramAt: path),
+            executable: path, folder: folder, readable: readable + SwiftRuntimeFolders.namedFolders(byProgramAt: path),
             limits: limits, sandbox: sandbox)
         let folders = WorkerProgram.folders(of: path)
         program.readsProgramFolder = files.isReadable(codeFolder: folders.program)
@@ -83,9 +83,9 @@ struct WorkerSettings: Sendable, Equatable {
 
     /// What the configuration names below the folders that the program at this path reads, each with such a folder: it is closed
     /// to the program all the same.
-    func named(inFoldersOf path: String) -> [(named: GatewayFiles.Named, folder: String)] {
+    func namedFiles(inFoldersOf path: String) -> [(named: GatewayFiles.Named, folder: String)] {
         program(path, folder: "").readableFolders.flatMap { folder in
-            files.named(below: folder).map { ($0, folder) }
+            files.namedFiles(below: folder).map { ($0, folder) }
         }
     }
 
@@ -103,7 +103,8 @@ struct WorkerSettings: Sendable, Equatable {
         return try paths.map { path in
             guard let file = ResolvedPath(existing: path) else {
                 // No mistake of the configuration: it may come back, and the others are served meanwhile.
-                throw HostCommandError("\(section.path).readable: there is no such file, or it cannot be reached: \(path).")
+                throw HostCommandError(
+                    "\(section.path).readable: there is no such file, or it cannot be reached: \(path).")
             }
             if let reason = files.refusal(of: file) {
                 throw section.wrong("readable", "A worker may not read \(path): \(reason).")

@@ -9,7 +9,7 @@ import Synchronization
 struct AdapterStart: Sendable {
     let store: any Store
     let identity: Identity
-    var feeds: FeedServices
+    var liveFeeds: LiveFeedServices
     let push: any PushSender
     let serviceOperations: [any ServiceOperations]
     var upstreams: [AdapterName: AdapterUpstreams]
@@ -20,16 +20,16 @@ struct AdapterStart: Sendable {
         let name = served.declaration.name
         try await samples.load(served, in: store)
         try await served.start(
-            in: store, accounts: identity.accounts, clock: SystemClock(), live: feeds.signals(of: name),
+            in: store, accounts: identity.accounts, clock: SystemClock(), live: liveFeeds.signals(of: name),
             push: push,
             upstreams: upstreams[name] ?? AdapterUpstreams(),
             serviceOperations: serviceOperations, scratch: scratch)
     }
 
     /// By another configuration.
-    func with(_ upstreams: [AdapterName: AdapterUpstreams], _ feeds: FeedServices) -> AdapterStart {
+    func with(_ upstreams: [AdapterName: AdapterUpstreams], _ liveFeeds: LiveFeedServices) -> AdapterStart {
         var other = self
-        (other.upstreams, other.feeds) = (upstreams, feeds)
+        (other.upstreams, other.liveFeeds) = (upstreams, liveFeeds)
         return other
     }
 }

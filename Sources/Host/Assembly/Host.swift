@@ -109,13 +109,13 @@ struct Host {
             backups: backups.map { GatewayBackups(service: $0, target: target?.place ?? "") })
         let first = try await assembly.generation(plan)
         (self.first, current) = (first, Current(first))
-        let (adapters, feeds) = (first.adapters, first.feeds)
+        let (adapters, liveFeeds) = (first.adapters, first.liveFeeds)
         readiness.use(adapters)
         let metrics = HostMetrics(store: store, upstreams: upstreams, traces: traces, backups: backups)
         settings.gateway.metrics.collect(as: "host") { metrics.collect(into: &$0) }
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
         let start = AdapterStart(
-            store: store, identity: identity, feeds: feeds, push: push,
+            store: store, identity: identity, liveFeeds: liveFeeds, push: push,
             serviceOperations: adapters.flatMap(\.serviceOperations),
             upstreams: plan.upstreams(of: upstreams.all),
             samples: SampleLoading(isWanted: settings.loadsSampleData), scratch: scratch)
@@ -124,7 +124,7 @@ struct Host {
         supervisor = AdapterSupervisor(adapters, limits: settings.adapters, clock: SystemClock()) {
             try await starts.value.run($0)
         }
-        supervisor.begin(feeds.tasks)
+        supervisor.begin(liveFeeds.tasks)
         // Before the deadlines of their starts begin: there may be many.
         for served in adapters { await start.samples.loadEarly(served, in: store) }
         if settings.loadsSampleData { FreeMemory.giveBack() }
@@ -157,7 +157,7 @@ struct Host {
 struct HostGeneration: Sendable {
     let adapters: [ServedAdapter]
     let sync: SyncServices
-    let feeds: FeedServices
+    let liveFeeds: LiveFeedServices
     let gateway: Gateway
     /// Of the admin socket.
     let administration: Gateway
@@ -278,8 +278,9 @@ struct HostAssembly: Sendable {
                     adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
                     clock: SystemClock(), seen: seen)
             }
-        let feeds = try FeedServices(
-            old?.feeds, adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
+        let liveFeeds = try LiveFeedServices(
+            old?.liveFeeds, adapters: adapters, store: store, sync: sync, settings: settings.gateway.liveFeeds, log: log
+        )
         var gatewaySettings = settings.gateway
         (gatewaySettings.metrics, gatewaySettings.tracer) = (metrics, traces.tracer(settings.traces))
         let maintenance = maintenance(plan)
@@ -293,9 +294,9 @@ struct HostAssembly: Sendable {
             started: started, clock: SystemClock(), log: log, isRestorePending: isRestorePending,
             succeeding: old?.administration)
         return HostGeneration(
-            adapters: adapters, sync: sync, feeds: feeds,
+            adapters: adapters, sync: sync, liveFeeds: liveFeeds,
             gateway: try Gateway(
-                adapters: adapters, store: store, identity: identity, sync: sync, feeds: feeds,
+                adapters: adapters, store: store, identity: identity, sync: sync, liveFeeds: liveFeeds,
                 settings: gatewaySettings, readiness: readiness, clock: SystemClock(), log: log,
                 succeeding: old?.gateway), administration: administration,
             administrationListener: try Gateway(

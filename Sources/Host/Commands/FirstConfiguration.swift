@@ -22,18 +22,18 @@ struct FirstConfiguration {
 
     /// Serves those of the program's adapters that need no settings and no other system.
     init(_ compiled: [CompiledAdapter]) {
-        adapters = Self.proposed(compiled)
+        adapters = Self.proposedAdapters(compiled)
         known = compiled.map(\.name).sorted()
     }
 
     /// Those that need no settings and no other system.
-    private static func proposed(_ compiled: [CompiledAdapter]) -> [AdapterName] {
+    private static func proposedAdapters(_ compiled: [CompiledAdapter]) -> [AdapterName] {
         compiled.filter(\.isProposed).map(\.name).sorted()
     }
 
     /// The same as `init` takes them; `none`: there is none.
     static func list(_ compiled: [CompiledAdapter]) -> String {
-        let names = proposed(compiled).map(\.text)
+        let names = proposedAdapters(compiled).map(\.text)
         return names.isEmpty ? "none" : names.joined(separator: ",")
     }
 

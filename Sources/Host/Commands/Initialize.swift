@@ -69,7 +69,7 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
         guard yes || Terminal.isThere else {
             throw ValidationError("There is no terminal to ask at. --yes takes the defaults for what no option gives.")
         }
-        let folder = URL(fileURLWithPath: try answer(self.folder, "Folder", "."), isDirectory: true)
+        let folder = URL(fileURLWithPath: try ask(self.folder, "Folder", "."), isDirectory: true)
         let file = folder.appending(path: FirstConfiguration.fileName).path
         let kept = try keptConfiguration(file)
         let text = try kept ?? configuration().text
@@ -89,13 +89,13 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
 
     private func configuration() throws -> FirstConfiguration {
         var first = FirstConfiguration(Program.adapters)
-        first.host = try answer(host, "Address to listen at", first.host)
+        first.host = try ask(host, "Address to listen at", first.host)
         guard !first.host.isEmpty, first.host.allSatisfy({ $0.isLetter || $0.isNumber || "-.:".contains($0) }) else {
             throw HostCommandError("\(first.host) is no address, such as 127.0.0.1 or 0.0.0.0.")
         }
         first.port = port ?? first.port
         if port == nil, !yes {
-            let text = try answer(nil, "Port", String(first.port))
+            let text = try ask(nil, "Port", String(first.port))
             guard let port = Int(text), (0...65_535).contains(port) else {
                 throw HostCommandError("A port is a number from 0 to 65535, not \(text).")
             }
@@ -103,12 +103,12 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
         }
         let known = first.known.map(\.text).joined(separator: ", ")
         first.adapters = try first.adapters(
-            named: answer(adapters, "Adapters, of \(known), or none", FirstConfiguration.list(Program.adapters)))
+            named: ask(adapters, "Adapters, of \(known), or none", FirstConfiguration.list(Program.adapters)))
         return first
     }
 
     private func administrator() throws -> AccountName {
-        let text = try answer(admin, "Name of the first administrator", FirstConfiguration.administrator)
+        let text = try ask(admin, "Name of the first administrator", FirstConfiguration.administrator)
         guard let name = AccountName(text) else {
             throw HostCommandError("\(text) is no name for an account: it has letters, digits and . _ - between them.")
         }
@@ -116,7 +116,7 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
     }
 
     /// The option, else what is typed, else the default.
-    private func answer(_ option: String?, _ question: String, _ usual: String) throws -> String {
+    private func ask(_ option: String?, _ question: String, _ usual: String) throws -> String {
         if let option { return option }
         guard !yes else { return usual }
         guard let typed = Terminal.ask("\(question) [\(usual)]: ") else { throw HostCommandError("Nothing was done.") }
@@ -213,7 +213,9 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
     /// Where another one came to be meanwhile, that one stays.
     private static func write(_ text: String, to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw HostCommandError("\(path): cannot be written: \(FileFailure.systemReason).") }
+        guard descriptor >= 0 else {
+            throw HostCommandError("\(path): cannot be written: \(FileFailure.systemReason).")
+        }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: Data(text.utf8))

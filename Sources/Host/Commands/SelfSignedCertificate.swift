@@ -36,10 +36,10 @@ struct SelfSignedCertificate: ParsableCommand {
         }
         let secret = P256.Signing.PrivateKey()
         try write(secret.pemRepresentation, to: key, permissions: 0o600)
-        try write(certified(secret).serializeAsPEM().pemString, to: certificate, permissions: 0o644)
+        try write(makeCertificate(secret).serializeAsPEM().pemString, to: certificate, permissions: 0o644)
     }
 
-    private func certified(_ secret: P256.Signing.PrivateKey) throws -> Certificate {
+    private func makeCertificate(_ secret: P256.Signing.PrivateKey) throws -> Certificate {
         let signer = Certificate.PrivateKey(secret)
         let name = try DistinguishedName { CommonName(hosts.first ?? "localhost") }
         let now = Date()
@@ -65,7 +65,9 @@ struct SelfSignedCertificate: ParsableCommand {
     private func write(_ text: String, to path: String, permissions: mode_t) throws {
         if force { unlink(path) }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
-        guard descriptor >= 0 else { throw HostCommandError("\(path): cannot be written: \(FileFailure.systemReason).") }
+        guard descriptor >= 0 else {
+            throw HostCommandError("\(path): cannot be written: \(FileFailure.systemReason).")
+        }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: Data(text.utf8))

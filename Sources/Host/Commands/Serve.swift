@@ -147,44 +147,44 @@ struct Serve<Program: HostProgram>: AsyncParsableCommand {
             failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: "signals")
         var services = [
             signalled,
-            named("deadlines", DeadlineService(gateways: [host.first.gateway, host.first.administration])),
-            named("retirements", WorkQueueService(queue: reloading.retirements) { await $0.run() }),
-            named(
+            configuration("deadlines", DeadlineService(gateways: [host.first.gateway, host.first.administration])),
+            configuration("retirements", WorkQueueService(queue: reloading.retirements) { await $0.run() }),
+            configuration(
                 "probations",
                 WorkQueueService(queue: reloading.probations) {
                     [packages = reloading.packages, current = host.current] in
                     await packages.watch($0, in: current)
                 }),
-            named(
+            configuration(
                 "absent programs",
                 WorkQueueService(queue: reloading.absent) { [packages = reloading.packages] in
                     await packages.attemptReturn(of: $0)
                 }),
-            named(
+            configuration(
                 "store watch", StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
-            named("adapters", AdapterService(host: host, announcement: announcement)),
-            named("figures", FigureService(figures: host.assembly.figures)),
-            named("maintenance", MaintenanceService(host: host, logger: logger)),
-            named("compaction", CompactionService(current: host.current, logger: logger)),
-            named("administration", servers.administration),
+            configuration("adapters", AdapterService(host: host, announcement: announcement)),
+            configuration("figures", FigureService(figures: host.assembly.figures)),
+            configuration("maintenance", MaintenanceService(host: host, logger: logger)),
+            configuration("compaction", CompactionService(current: host.current, logger: logger)),
+            configuration("administration", servers.administration),
         ]
-        if let backups = host.backups { services.append(named("backups", BackupLoopService(backups: backups))) }
+        if let backups = host.backups { services.append(configuration("backups", BackupLoopService(backups: backups))) }
         // Operators see the stop of the public listener.
         if let administration = servers.administrationListener {
-            services.append(named("admin listener", administration))
+            services.append(configuration("admin listener", administration))
         }
         services += [
-            named(
+            configuration(
                 "public listener",
                 PublicListenerService(server: servers.front, announcement: listener.isInherited ? announcement : nil)),
-            named("event loops", EventLoopLagService(servers.front, in: settings.gateway.metrics)),
-            named("live streams", LiveService(sync: servers.sync, feeds: host.supervisor.feedTasks)),
-            named("traces", TraceService(exporter: host.traces.exporter)),
+            configuration("event loops", EventLoopLagService(servers.front, in: settings.gateway.metrics)),
+            configuration("live streams", LiveService(sync: servers.sync, liveFeeds: host.supervisor.liveFeedTasks)),
+            configuration("traces", TraceService(exporter: host.traces.exporter)),
             // The last to start is the first to stop.
-            named("listener", listener.releaseOnShutdown(unless: signals)),
+            configuration("listener", listener.releaseOnShutdown(unless: signals)),
         ]
-        if let certificate { services.append(named("certificate", certificate)) }
-        if let adminCertificate { services.append(named("admin certificate", adminCertificate)) }
+        if let certificate { services.append(configuration("certificate", certificate)) }
+        if let adminCertificate { services.append(configuration("admin certificate", adminCertificate)) }
         var configuration = ServiceGroupConfiguration(services: services, logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
         return configuration
@@ -192,7 +192,8 @@ struct Serve<Program: HostProgram>: AsyncParsableCommand {
 
     /// Without a name the group describes a service by reflection through everything that runs, which took most of the
     /// time of a start. One that fails stops the others as SIGTERM does.
-    private func named(_ name: String, _ service: any Service) -> ServiceGroupConfiguration.ServiceConfiguration {
+    private func configuration(_ name: String, _ service: any Service) -> ServiceGroupConfiguration.ServiceConfiguration
+    {
         ServiceGroupConfiguration.ServiceConfiguration(
             service: service, failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: name)
     }

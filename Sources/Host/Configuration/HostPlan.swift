@@ -370,7 +370,7 @@ struct HostPlan {
                 adapter: try module.make(configuration, worker),
                 declaration: granted, upstreams: Set(named.values), upstream: named["upstream"],
                 connectionText: module.connectionText, workerLog: module.workerLog,
-                program: module.program, closed: module.program?.named(by: worker) ?? [],
+                program: module.program, closed: module.program?.namedFiles(by: worker) ?? [],
                 protocolVersion: try module.described?.description(with: configuration, worker).protocolVersion,
                 isAbsent: module.absence != nil, limitations: try module.limitations(configuration))
         } catch let problem as ConfigurationProblem {
@@ -507,7 +507,7 @@ struct PluginPlan {
         ).get()
         let resolver = ProgramPaths(configurationFolder: directory, gateway: Self.program)
         paths = (resolved["plugins"]?.list ?? []).compactMap { $0["path"]?.text }.map(resolver.resolve)
-        let written = Self.written(root)
+        let written = Self.pathLocations(root)
         locations =
             written.count == paths.count
             ? written : paths.map { _ in resolved.location(of: "plugins") ?? .commandLine("plugins") }
@@ -540,7 +540,7 @@ struct PluginPlan {
     }
 
     /// The places of the paths in the file.
-    private static func written(_ root: ConfigurationNode) -> [ConfigurationLocation] {
+    private static func pathLocations(_ root: ConfigurationNode) -> [ConfigurationLocation] {
         guard case .list(let plugins) = onlyPlugins(root).content.entry("plugins")?.content else { return [] }
         return plugins.compactMap { $0.content.entry("path")?.location }
     }

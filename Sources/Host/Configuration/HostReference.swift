@@ -16,7 +16,7 @@ enum HostReference {
             http + limits + sync + live + log + traces + store + [plugins] + identity + ProviderReference.keys
                 + UpstreamReference.keys + PushReference.keys + backups + admin + packages + adapters,
             removed: UpstreamReference.removed,
-            unread: (written.map { tolerated(modules, written: $0) } ?? [:]).merging(
+            unread: (written.map { toleratedNames(modules, written: $0) } ?? [:]).merging(
                 modules.filter { $0.absence != nil }.map {
                     (
                         ["adapters", $0.name.text],
@@ -28,7 +28,7 @@ enum HostReference {
 
     /// Of what is not there nothing is served that such a key would restrict. One of the gateway's own that is misspelt may do
     /// that, and the name of an adapter that is: unless that adapter has keys itself, and was installed, as others are to be.
-    private static func tolerated(
+    private static func toleratedNames(
         _ modules: [ConfigurableAdapter], written: Set<String>
     ) -> [[String]: UnreadNames] {
         let names = Set(modules.map(\.name.text))

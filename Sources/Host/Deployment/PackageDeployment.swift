@@ -69,14 +69,16 @@ actor PackageDeployment: AdapterDeployment {
     }
 
     func install(_ upload: String, isUpgrade: Bool, _ request: DeploymentRequest) async throws -> DeploymentReport {
-        try await alone {
+        try await runAlone {
             let (folder, uploads, trusted) = (folder, uploads, await reload.packages.trustedKeys)
             defer { uploads.end(upload) }
             let (package, found) = try await onDisk { () throws(AdapterPackageError) in
                 let package = try AdapterPackage(uploads.file(of: upload), trusting: trusted)
                 let name = package.manifest.name
-                let found = Result { () throws(AdapterPackageError) in try folder.verified(name, trusting: trusted) }
-                return (package, Self.known(found, current: folder.currentVersion(of: name)))
+                let found = Result { () throws(AdapterPackageError) in
+                    try folder.verifiedAdapter(name, trusting: trusted)
+                }
+                return (package, Self.knownState(found, current: folder.currentVersion(of: name)))
             }
             let (name, version) = (package.manifest.name, package.manifest.version)
             try Self.check(package.manifest, found, isUpgrade: isUpgrade)
@@ -118,9 +120,9 @@ actor PackageDeployment: AdapterDeployment {
     private func rollBack(
         _ text: String, _ request: DeploymentRequest, of crashed: (version: AdapterVersion, reason: String)?
     ) async throws -> DeploymentReport {
-        try await alone(isRefusable: crashed == nil) {
+        try await runAlone(isRefusable: crashed == nil) {
             let (folder, trusted) = (folder, await reload.packages.trustedKeys)
-            let (name, known) = try await installed(text)
+            let (name, known) = try await requireInstalled(text)
             // An operator's change, which this one has waited for, may have brought another one.
             if let crashed, known.current.manifest.version != crashed.version {
                 throw PorticoError(.recordConflict, "\(name) \(crashed.version) is not installed any more.")
@@ -149,12 +151,12 @@ actor PackageDeployment: AdapterDeployment {
     }
 
     func remove(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
-        try await alone {
+        try await runAlone {
             let folder = folder
             guard let name = AdapterName(text) else { throw Self.notInstalled }
             // By its files alone: it may be signed by any key, or by none.
             let found = try await onDisk {
-                Result { () throws(AdapterPackageError) in try folder.verified(name, trusting: []) }
+                Result { () throws(AdapterPackageError) in try folder.verifiedAdapter(name, trusting: []) }
             }
             if case .success(nil) = found { throw Self.notInstalled }
             // Nil where it cannot be used as it is.
@@ -179,7 +181,7 @@ actor PackageDeployment: AdapterDeployment {
         }
         let (folder, trusted) = (folder, await reload.packages.trustedKeys)
         // Of one that was installed nothing is run that was changed, or that no trusted key has signed.
-        _ = try await onDisk { () throws(AdapterPackageError) in try folder.verified(name, trusting: trusted) }
+        _ = try await onDisk { () throws(AdapterPackageError) in try folder.verifiedAdapter(name, trusting: trusted) }
         let absent = await reload.absentProgram(name)
         do {
             try await absent?.askAgain()
@@ -190,7 +192,7 @@ actor PackageDeployment: AdapterDeployment {
             throw PorticoError(
                 .recordConflict, "The gateway is just asking the program of \(name) what it offers. Try again.")
         }
-        return try await alone {
+        return try await runAlone {
             // Another attempt, which this one has waited for, may have failed.
             if let reason = absent?.absence {
                 throw PorticoError(.recordConflict, "The adapter \(name) cannot be started: \(reason)")
@@ -237,7 +239,7 @@ actor PackageDeployment: AdapterDeployment {
     /// The version of a name has crashed while it was watched: the one before takes its place, whatever is hidden by it.
     private func rollBack(_ probation: Probation, because reason: String) async {
         // What crashed may be what an operator has put in its place.
-        let known = try? await installed(probation.name.text).adapter
+        let known = try? await requireInstalled(probation.name.text).adapter
         guard known?.current.manifest.version == probation.version else { return }
         logger.error(
             "adapter fails after its upgrade",
@@ -277,7 +279,7 @@ actor PackageDeployment: AdapterDeployment {
         case unusable(AdapterVersion?, because: AdapterPackageError)
     }
 
-    private static func known(
+    private static func knownState(
         _ found: Result<InstalledAdapter?, AdapterPackageError>, current: AdapterVersion?
     ) -> Known {
         switch found {
@@ -320,10 +322,10 @@ actor PackageDeployment: AdapterDeployment {
         }
     }
 
-    private func installed(_ text: String) async throws -> (name: AdapterName, adapter: InstalledAdapter) {
+    private func requireInstalled(_ text: String) async throws -> (name: AdapterName, adapter: InstalledAdapter) {
         let folder = folder
         guard let name = AdapterName(text),
-            let known = try await onDisk({ () throws(AdapterPackageError) in try folder.installed(name) })
+            let known = try await onDisk({ () throws(AdapterPackageError) in try folder.adapter(name) })
         else { throw Self.notInstalled }
         return (name, known)
     }
@@ -333,7 +335,7 @@ actor PackageDeployment: AdapterDeployment {
     /// One change after the other. None is refused for another that is under way: neither an operator's for an attempt to start an
     /// absent program, nor the roll-back of a crashed version for an operator's, which is not refused for those that wait either: it is
     /// not tried again.
-    private func alone<Result: Sendable>(
+    private func runAlone<Result: Sendable>(
         isRefusable: Bool = true, _ body: () async throws -> Result
     ) async throws -> Result {
         try await changes.run(isRefusable ? .current : .system, body)

@@ -30,7 +30,7 @@ struct HostLogs: LogDirectory {
 
     /// Copies the lines first: parsing them does not hold up those who log.
     func search(_ query: LogQuery) -> LogPage {
-        let (lines, last) = output.remembered(after: query.after)
+        let (lines, last) = output.rememberedLines(after: query.after)
         var found: [WireDictionary] = []
         for line in lines.reversed() where found.count < query.limit {
             guard let members = try? JSONFormat().read(line.bytes).dictionaryValue, query.matches(members) else {

@@ -73,7 +73,7 @@ final class LogOutput: Sendable {
     }
 
     /// The lines in memory after a number, and the number of the last line.
-    func remembered(after number: UInt64) -> (lines: [LogRing.Line], last: UInt64) {
+    func rememberedLines(after number: UInt64) -> (lines: [LogRing.Line], last: UInt64) {
         state.withLock { ($0.ring.lines(after: number), $0.ring.last) }
     }
 

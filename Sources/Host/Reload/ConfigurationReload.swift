@@ -222,7 +222,7 @@ actor ConfigurationReload: ConfigurationControl {
         let retirement = prepared.use(running, insteadOf: plan)
         plan = next
         self.generation = prepared.generation
-        if running.retirements.add(retirement) { await retirement.adapters.settled() }
+        if running.retirements.add(retirement) { await retirement.adapters.waitUntilSettled() }
     }
 
     /// What the sources say now, beside what is used.
@@ -234,7 +234,8 @@ actor ConfigurationReload: ConfigurationControl {
         var schema: SchemaChange?
         if let store = running?.host.store, !changes.membership.isEmpty {
             schema = try await store.schemaChange(
-                to: next.collections(of: changes.membership.fresh), retiring: plan.retired(by: next, changes.membership)
+                to: next.collections(of: changes.membership.fresh),
+                retiring: plan.retiredCollections(by: next, changes.membership)
             )
         }
         return Proposal(next: next, changes: changes, schema: schema, renamed: plan.collectionsRenamed(by: next))
@@ -392,7 +393,7 @@ extension HostPlan {
     }
 
     /// Collections that are not declared any more.
-    fileprivate func retired(by next: HostPlan, _ membership: AdapterMembership) -> [CollectionID] {
+    fileprivate func retiredCollections(by next: HostPlan, _ membership: AdapterMembership) -> [CollectionID] {
         let declared = Set(next.collections.map(\.id))
         return collections(of: membership.ended).map(\.id).filter { !declared.contains($0) }
     }
@@ -433,8 +434,9 @@ private struct PreparedReload {
                 ? nil : try Self.providers(changes, plan, upstreams: upstreams, identity: host.identity)
             push = changes.renewsPush ? try PushServices(plan.settings.push, upstreams.all, logger: host.logger) : nil
             traces = try plan.settings.traces?.destination(in: upstreams.all)
-            let start = host.starts.value.with(starts, generation.feeds)
-            adapters = AdapterChange(from: old.adapters, to: generation.adapters, feeds: generation.feeds.tasks) {
+            let start = host.starts.value.with(starts, generation.liveFeeds)
+            adapters = AdapterChange(from: old.adapters, to: generation.adapters, liveFeeds: generation.liveFeeds.tasks)
+            {
                 try await start.run($0)
             } settle: { [store = host.store, logger = host.logger, declared = plan.collections] in
                 do { try await store.install(declared) } catch {
@@ -484,14 +486,14 @@ private struct PreparedReload {
     /// Puts everything in its place. Returns what is to be stopped.
     func use(_ running: ConfigurationReload.Running, insteadOf old: HostPlan) -> Retirement {
         let host = running.host
-        host.starts.replace(with: host.starts.value.with(starts, generation.feeds))
+        host.starts.replace(with: host.starts.value.with(starts, generation.liveFeeds))
         let oldUpstreams = host.upstreams.use(upstreams)
         if let providers { host.identity.use(providers) }
         host.identity.use(plan.settings.identity)
         if let push { host.push.replace(with: push) }
         host.traces.use(plan.settings.traces, traces)
         host.assembly.attachments.use(AttachmentLimits(plan.settings.gateway.sync))
-        generation.feeds.use(plan.settings.gateway.feeds)
+        generation.liveFeeds.use(plan.settings.gateway.liveFeeds)
         host.supervisor.exchange(adapters, limits: plan.settings.adapters)
         host.readiness.use(generation.adapters)
         host.current.replace(with: generation)
@@ -520,7 +522,7 @@ struct Retirement: Sendable {
     func run() async {
         let deadline = ContinuousClock.now + AdapterSupervisor.longestRequests
         await supervisor.finish(adapters) { deadline in
-            for requests in requests { await requests.ended(by: deadline) }
+            for requests in requests { await requests.waitUntilEnded(by: deadline) }
         }
         // Refreshes of mirrors call them too.
         for upstream in upstreams { await upstream.stop(afterCallsUntil: deadline) }

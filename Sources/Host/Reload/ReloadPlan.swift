@@ -31,8 +31,10 @@ struct ReloadPlan: Sendable {
         let membership = AdapterMembership(from: old.adapters, to: new.adapters)
         self.membership = membership
         let informedAnew = old.settings.push.hasPlatforms(of: new.settings.push) ? [] : new.programs
-        adapters = Set(found.compactMap(\.adapter)).union(renewed).union(old.changed(in: new)).union(informedAnew)
-            .intersection(new.adapters.map(\.declaration.name))
+        adapters = Set(found.compactMap(\.adapter)).union(renewed).union(old.changedAdapters(in: new)).union(
+            informedAnew
+        )
+        .intersection(new.adapters.map(\.declaration.name))
         let upstreams = Set(found.compactMap { $0.upstream })
         self.upstreams = upstreams
         providers = Set(found.compactMap { $0.provider }).union(
@@ -94,7 +96,7 @@ extension HostPlan {
 
     /// Adapters that are declared otherwise, whose program comes or is absent, or runs with rules that leave open what is to be
     /// closed to it.
-    fileprivate func changed(in new: HostPlan) -> [AdapterName] {
+    fileprivate func changedAdapters(in new: HostPlan) -> [AdapterName] {
         new.adapters.filter { after in
             guard let before = adapters.first(where: { $0.declaration.name == after.declaration.name }) else {
                 return true

@@ -183,7 +183,8 @@ struct HostSettings {
     /// The demo's passwords are public.
     private func refuseDemoBeyondLoopback() throws {
         guard !demoAccounts.isEmpty, !LoopbackAddress.isOne(host) else { return }
-        throw HostCommandError("A configuration with demo accounts listens on the loopback interface only, not at \(host).")
+        throw HostCommandError(
+            "A configuration with demo accounts listens on the loopback interface only, not at \(host).")
     }
 
     /// Cheap hashes are for test configurations, which have demo accounts and therefore listen on loopback only.

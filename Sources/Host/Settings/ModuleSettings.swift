@@ -21,7 +21,7 @@ extension GatewaySettings {
         version = PorticoRelease.version
         self.modules = modules
         sync = SyncSettings(values)
-        feeds = FeedSettings(values)
+        liveFeeds = LiveFeedSettings(values)
         self.pages = BrowserFiles.all + ExplorerFiles.all + pages
     }
 }
@@ -51,7 +51,7 @@ extension SyncSettings {
     }
 }
 
-extension FeedSettings {
+extension LiveFeedSettings {
     init(_ values: SettingValues) {
         self.init()
         page = values.integer("live.limits.page")

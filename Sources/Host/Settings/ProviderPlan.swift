@@ -63,7 +63,7 @@ extension PortalSettings {
         tokenPage = try values.address("tokenPage", at: upstream)
         userField = values["userField"]?.text ?? userField
         passwordField = values["passwordField"]?.text ?? passwordField
-        extraFields = values.below("extraFields").compactMap { field in
+        extraFields = values.valuesBelow("extraFields").compactMap { field in
             field.value.text.map { (name: field.name, value: $0) }
         }
         userAgent = values["userAgent"]?.text ?? userAgent

@@ -57,14 +57,14 @@ struct SectionValues {
     }
 
     /// What stands below a key, by its name there.
-    func below(_ key: String) -> [(name: String, value: ConfigurationValue)] {
+    func valuesBelow(_ key: String) -> [(name: String, value: ConfigurationValue)] {
         resolved.settings(below: "\(path).\(key)").map { (name: $0.path.joined(separator: "."), value: $0.value) }
     }
 
     func roles() throws -> RoleMapping {
         var mapping = RoleMapping()
         mapping.defaultRoles = Set(try list("roles", "the names of roles", { RoleName($0) }))
-        for (group, value) in below("groups") {
+        for (group, value) in valuesBelow("groups") {
             mapping.groups[group] = Set(try items(value, "groups.\(group)", "the names of roles", { RoleName($0) }))
         }
         mapping.isRequired = self["requiresRole"]?.flag ?? false

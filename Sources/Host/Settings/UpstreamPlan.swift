@@ -243,7 +243,7 @@ extension SectionValues {
     }
 
     fileprivate func chaos() throws -> Chaos? {
-        guard !below("chaos").isEmpty else { return nil }
+        guard !valuesBelow("chaos").isEmpty else { return nil }
         func percent(_ key: String) -> Int { self["chaos.\(key)"]?.integer ?? 0 }
         var shares = Chaos.Shares()
         shares.delay = percent("delay")
@@ -259,7 +259,7 @@ extension SectionValues {
     /// A key of another kind of credentials would have no effect.
     fileprivate func checkCredentialKeys(of kind: String) throws {
         let known = Set(UpstreamReference.credentialKeys[kind] ?? [])
-        for (name, _) in below("credentials") where name != "kind" && !known.contains(name) {
+        for (name, _) in valuesBelow("credentials") where name != "kind" && !known.contains(name) {
             throw wrong("credentials.\(name)", "Credentials of the kind \(kind) have no key \(name).")
         }
     }

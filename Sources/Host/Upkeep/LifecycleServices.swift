@@ -32,13 +32,13 @@ struct FigureService: Service {
 /// Runs the live streams. The first to stop: the listener waits for their connections.
 struct LiveService: Service {
     let sync: CurrentSync
-    let feeds: AdapterTasks
+    let liveFeeds: AdapterTasks
 
     func run() async throws {
         await withGracefulShutdownHandler {
             await cancelWhenGracefulShutdown {
                 await withTaskGroup(of: Void.self) { group in
-                    group.addTask { await feeds.run() }
+                    group.addTask { await liveFeeds.run() }
                     group.addTask { await runSync() }
                 }
             }
@@ -72,8 +72,8 @@ struct AdapterService: Service {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await host.supervisor.run() }
                 group.addTask {
-                    await host.supervisor.settled()
-                    announcement.adaptersSettled()
+                    await host.supervisor.waitUntilSettled()
+                    announcement.noteAdaptersSettled()
                     await host.supervisor.mirrorTasks.run()
                 }
             }
@@ -217,7 +217,7 @@ struct PublicListenerService: Service {
 
     func run() async throws {
         if let announcement {
-            await cancelWhenGracefulShutdown { await announcement.settled() }
+            await cancelWhenGracefulShutdown { await announcement.waitUntilSettled() }
         }
         try await server.run()
     }
@@ -236,13 +236,13 @@ final class Announcement: Sendable {
 
     func listening(_ line: String) { change { $0.line = line } }
 
-    func adaptersSettled() {
+    func noteAdaptersSettled() {
         change { $0.areAdaptersSettled = true }
         settlement.continuation.finish()
     }
 
     /// Returns once adapters run or have failed. From then on the gateway is ready. For one caller.
-    func settled() async {
+    func waitUntilSettled() async {
         for await _ in settlement.stream {}
         readiness.isServing = true
     }

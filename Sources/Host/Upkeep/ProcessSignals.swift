@@ -217,14 +217,14 @@ struct Listener {
     let isInherited: Bool
 
     init(_ settings: HostSettings) throws {
-        let inherited = ListeningSocket.inherited(environment: ProcessInfo.processInfo.environment)
+        let inherited = ListeningSocket.inheritedSocket(environment: ProcessInfo.processInfo.environment)
         isInherited = inherited != nil
         socket = try inherited ?? ListeningSocket.open(host: settings.host, port: settings.port)
     }
 
     /// Throws where an address cannot be listened at, with the setting that names another one.
     static func checkAddresses(_ settings: HostSettings) throws(HostCommandError) {
-        if ListeningSocket.inherited(environment: ProcessInfo.processInfo.environment) == nil {
+        if ListeningSocket.inheritedSocket(environment: ProcessInfo.processInfo.environment) == nil {
             try check(settings.host, settings.port, below: "http")
         }
         if let admin = settings.adminListener { try check(admin.host, admin.port, below: "admin") }

@@ -20,7 +20,7 @@ public enum YAMLDocument {
                 "The file has more than \(maximumBytes) bytes.", at: .file(file, line: 1, column: 1))
         }
         if boundsAliases, let place = AliasBound(text).exceeded {
-            throw anchored(.file(file, line: place.line, column: place.column))
+            throw anchorError(.file(file, line: place.line, column: place.column))
         }
         do {
             let parser = try Parser(yaml: text)
@@ -43,7 +43,7 @@ public enum YAMLDocument {
     private static func convert(_ node: Node, _ file: String) throws(ConfigurationError) -> ConfigurationNode {
         let location = location(node.mark, file)
         // An alias reads as the node that it names, which has the anchor.
-        guard !node.hasAnchor else { throw anchored(location) }
+        guard !node.hasAnchor else { throw anchorError(location) }
         switch node {
         case .scalar(let scalar):
             let isPlain = scalar.style == .plain
@@ -54,7 +54,7 @@ public enum YAMLDocument {
             for item in items { list.append(try convert(item, file)) }
             return ConfigurationNode(.list(list), at: location)
         case .mapping(let mapping): return ConfigurationNode(.mapping(try entries(mapping, file)), at: location)
-        case .alias: throw anchored(location)
+        case .alias: throw anchorError(location)
         }
     }
 
@@ -64,14 +64,14 @@ public enum YAMLDocument {
         var entries: [ConfigurationNode.Entry] = []
         for (key, value) in mapping {
             let keyLocation = location(key.mark, file)
-            guard !key.hasAnchor else { throw anchored(keyLocation) }
+            guard !key.hasAnchor else { throw anchorError(keyLocation) }
             guard let name = key.string else { throw ConfigurationError("A key must be a text.", at: keyLocation) }
             entries.append(.init(key: name, keyLocation: keyLocation, value: try convert(value, file)))
         }
         return entries
     }
 
-    private static func anchored(_ location: ConfigurationLocation) -> ConfigurationError {
+    private static func anchorError(_ location: ConfigurationLocation) -> ConfigurationError {
         ConfigurationError("Anchors and aliases are not supported.", at: location)
     }
 
@@ -85,12 +85,12 @@ public enum YAMLDocument {
             .composer(_, let problem, let mark, _):
             ConfigurationError("This is not valid YAML: \(problem).", at: location(mark, file))
         case .duplicatedKeysInMapping(let keys, let context):
-            duplicate(RepeatedKey(keys.first ?? "", first: context.mark, in: context.text), file)
+            repeatedKeyError(RepeatedKey(keys.first ?? "", first: context.mark, in: context.text), file)
         default: ConfigurationError("This is not valid YAML: \(error).", at: .file(file, line: 1, column: 1))
         }
     }
 
-    private static func duplicate(_ repeated: RepeatedKey, _ file: String) -> ConfigurationError {
+    private static func repeatedKeyError(_ repeated: RepeatedKey, _ file: String) -> ConfigurationError {
         let location = repeated.location
         return ConfigurationError(
             "The key \(repeated.key) stands here a second time.",

@@ -13,7 +13,9 @@ extension NamedPath {
             collector.add(NamedPath(key: "the configuration", path: path, from: .workingDirectory))
         }
         collector.visit(root, at: [])
-        for setting in Overrides.known(in: environment, reference) { collector.visit(setting.node, at: setting.path) }
+        for setting in Overrides.knownSettings(in: environment, reference) {
+            collector.visit(setting.node, at: setting.path)
+        }
         // What cannot be read is an error of the configuration, which is found when it is resolved.
         for setting in overrides.flatMap({ (try? Overrides.commandLine([$0])) ?? [] }) {
             collector.visit(setting.node, at: setting.path)

@@ -30,7 +30,7 @@ enum Overrides {
     }
 
     /// As ``environment(_:_:)``, without those that name no key.
-    static func known(
+    static func knownSettings(
         in environment: [String: String], _ reference: ConfigurationReference
     ) -> [(path: [String], node: ConfigurationNode)] {
         environment.sorted { $0.key < $1.key }.compactMap { name, text in

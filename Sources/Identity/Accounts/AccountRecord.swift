@@ -33,7 +33,7 @@ enum AccountRecord {
             id: try reader.id(), name: try reader.name("name"), displayName: try reader.text("displayName"),
             roles: try reader.names("roles"), attributes: try attributes(reader), state: try reader.choice("state"),
             created: try reader.date("created"), lastSignIn: try reader.optional("lastSignIn", reader.date),
-            password: try reader.optional("password") { try reader.required(PasswordHash(try reader.text($0)), $0) },
+            password: try reader.optional("password") { try reader.require(PasswordHash(try reader.text($0)), $0) },
             credentialVersion: try reader.integer("credentialVersion"), revision: record.revision)
     }
 
@@ -74,9 +74,9 @@ enum AccountRecord {
 
     private static func attributes(_ reader: RecordReader) throws -> [String: String] {
         var attributes: [String: String] = [:]
-        for item in try reader.required(reader.record["attributes"].arrayValue, "attributes") {
-            let name = try reader.required(item["name"]?.stringValue, "attributes")
-            attributes[name] = try reader.required(item["value"]?.stringValue, "attributes")
+        for item in try reader.require(reader.record["attributes"].arrayValue, "attributes") {
+            let name = try reader.require(item["name"]?.stringValue, "attributes")
+            attributes[name] = try reader.require(item["value"]?.stringValue, "attributes")
         }
         return attributes
     }

@@ -67,7 +67,7 @@ enum AdminTokenRecord {
     static func read(_ record: Record) throws -> AdminToken {
         let reader = RecordReader(record)
         return AdminToken(
-            name: try reader.required(AdminTokenName(record.id.text), "id"), role: try reader.choice("role"),
+            name: try reader.require(AdminTokenName(record.id.text), "id"), role: try reader.choice("role"),
             created: try reader.date("created"), secret: try reader.digest("secret"))
     }
 

@@ -48,21 +48,21 @@ struct AuditVerification {
         }
         guard reached == head else { return .broken(number: head.count, .headAltered) }
         guard isBaseVouched else { return .broken(number: base.count, .baseAltered) }
-        guard isAnchored else { return unanchored(after: base) }
-        return try await beyond(head) ?? .intact(head)
+        guard isAnchored else { return anchorFault(after: base) }
+        return try await faultBeyond(head) ?? .intact(head)
     }
 
     private func fault(_ entry: AuditEntry, after reached: AuditHead) -> AuditVerdict {
         .broken(number: reached.count + 1, entry.number > reached.count + 1 ? .missing : .altered)
     }
 
-    private func unanchored(after base: AuditHead) -> AuditVerdict {
+    private func anchorFault(after base: AuditHead) -> AuditVerdict {
         let count = anchor?.count ?? 0
         return .broken(number: count, count < base.count ? .headRemoved : .otherHistory)
     }
 
     /// Entries written while this runs move the head; one without that is a head set back.
-    private func beyond(_ head: AuditHead) async throws -> AuditVerdict? {
+    private func faultBeyond(_ head: AuditHead) async throws -> AuditVerdict? {
         let next = try await records.record(AuditEntryRecord.id(head.count + 1), in: IdentityCollections.auditEntries)
         guard next != nil, try await bounds().head == head else { return nil }
         return .broken(number: head.count + 1, .beyondHead)

@@ -21,7 +21,7 @@ public struct PortalCalls: Sendable {
         _ request: UpstreamRequest, as principal: Principal, through upstream: any Upstream,
         head: (Answer) -> UpstreamResponse, send: (UpstreamRequest) async throws -> Answer
     ) async throws -> Answer {
-        guard let account = AccountID(principal.id), var kept = provider.signIns.kept(for: account) else {
+        guard let account = AccountID(principal.id), var kept = provider.signIns.keptSignIn(for: account) else {
             throw Self.signInNeeded
         }
         try await checkReach(of: principal, account)
@@ -34,10 +34,10 @@ public struct PortalCalls: Sendable {
                 note(head(answer), account, &kept.pair)
                 step = call.next(after: head(answer))
                 if case .deliver = step { return answer }
-            case .fetchToken: step = call.fetched(try await fetchToken(for: request, account, &kept.pair, upstream))
+            case .fetchToken: step = call.noteFetched(try await fetchToken(for: request, account, &kept.pair, upstream))
             case .renew:
                 kept.pair = try await renew(account, kept)
-                step = call.renewed(hasToken: kept.pair.token != nil)
+                step = call.noteRenewed(hasToken: kept.pair.token != nil)
             case .deliver, .signedOut: throw Self.signInNeeded
             }
         }
@@ -95,7 +95,7 @@ public struct PortalCalls: Sendable {
     private func renew(_ account: AccountID, _ kept: PortalSignIns.Kept) async throws -> PortalCredentials {
         let generation = kept.pair.generation
         let pair = try await kept.turn.pass { () -> PortalCredentials? in
-            guard let current = provider.signIns.kept(for: account) else { return nil }
+            guard let current = provider.signIns.keptSignIn(for: account) else { return nil }
             guard current.pair.generation == generation else { return current.pair }
             guard let cookies = try await provider.signIn(kept.username, kept.password, from: .unknown) else {
                 provider.signIns.forget(account)
@@ -149,11 +149,11 @@ struct PortalCall: Sendable {
     }
 
     /// Takes the answer that came with the token; it decides only whether the cookies still hold.
-    mutating func fetched(_ response: UpstreamResponse) -> Step {
+    mutating func noteFetched(_ response: UpstreamResponse) -> Step {
         isSignedOut(response) ? renew() : .send
     }
 
-    mutating func renewed(hasToken: Bool) -> Step {
+    mutating func noteRenewed(hasToken: Bool) -> Step {
         hasFetched = false
         return begin(hasToken: hasToken)
     }

@@ -160,7 +160,7 @@ struct PortalSignIn: Sendable {
         guard response.status != 429 else { return .failed("the portal takes no more calls") }
         if stage == .proof { return proven(by: response, now: now) }
         if let target = response.redirect { return follow(target, now: now) }
-        return stage == .page ? post(now: now) : posted(response, now: now)
+        return stage == .page ? post(now: now) : notePosted(response, now: now)
     }
 
     private mutating func post(now: WireDate) -> Step {
@@ -182,7 +182,7 @@ struct PortalSignIn: Sendable {
     }
 
     /// The last answer to the form.
-    private mutating func posted(_ response: UpstreamResponse, now: WireDate) -> Step {
+    private mutating func notePosted(_ response: UpstreamResponse, now: WireDate) -> Step {
         guard hasNewCookie(now) else { return .refused }
         if let proof = settings.proof {
             stage = .proof

@@ -49,7 +49,7 @@ final class PortalSignIns: Sendable {
     }
 
     /// What is kept for the account, used now.
-    func kept(for account: AccountID) -> Kept? {
+    func keptSignIn(for account: AccountID) -> Kept? {
         state.withLock { state in
             state.time += 1
             state.kept[account]?.lastUsed = state.time
@@ -88,7 +88,7 @@ final class PortalSignIns: Sendable {
 
 extension PortalSignIns {
     /// Accounts whose sign-in has not been used since.
-    func unused(since time: WireDate) -> [AccountID] {
+    func unusedAccounts(since time: WireDate) -> [AccountID] {
         state.withLock { $0.kept.filter { $0.value.usedAt <= time }.map(\.key) }
     }
 }

@@ -35,10 +35,10 @@ final class ProviderDocuments: Sendable {
     private func documents(_ isEnough: @escaping @Sendable (ProviderDocumentCache.Documents) -> Bool) async throws
         -> ProviderDocumentCache.Documents
     {
-        switch cache.withLock({ $0.answer(now: clock.now(), isEnough) }) {
+        switch cache.withLock({ $0.lookUp(now: clock.now(), isEnough) }) {
         case .known(let documents): return documents
         case .unavailable(let failure): throw failure
-        case .fetch: return try await fetched(isEnough)
+        case .fetch: return try await fetchDocuments(isEnough)
         case .refresh(let documents):
             let isFirst = isRefreshing.withLock { isRefreshing in
                 defer { isRefreshing = true }
@@ -46,15 +46,15 @@ final class ProviderDocuments: Sendable {
             }
             guard isFirst else { return documents }
             defer { isRefreshing.withLock { $0 = false } }
-            return try await fetched(isEnough)
+            return try await fetchDocuments(isEnough)
         }
     }
 
-    private func fetched(_ isEnough: @escaping @Sendable (ProviderDocumentCache.Documents) -> Bool) async throws
+    private func fetchDocuments(_ isEnough: @escaping @Sendable (ProviderDocumentCache.Documents) -> Bool) async throws
         -> ProviderDocumentCache.Documents
     {
         try await turn.pass {
-            if let known = try self.known(isEnough) { return known }
+            if let known = try self.knownDocuments(isEnough) { return known }
             do {
                 let fetched = try await self.fetch()
                 self.cache.withLock { $0.note(fetched, now: self.clock.now()) }
@@ -66,9 +66,10 @@ final class ProviderDocuments: Sendable {
         }
     }
 
-    private func known(_ isEnough: (ProviderDocumentCache.Documents) -> Bool) throws -> ProviderDocumentCache.Documents?
+    private func knownDocuments(_ isEnough: (ProviderDocumentCache.Documents) -> Bool) throws -> ProviderDocumentCache
+        .Documents?
     {
-        switch cache.withLock({ $0.answer(now: clock.now(), isEnough) }) {
+        switch cache.withLock({ $0.lookUp(now: clock.now(), isEnough) }) {
         case .known(let documents): return documents
         case .fetch, .refresh: return nil
         case .unavailable(let failure): throw failure
@@ -151,7 +152,7 @@ struct ProviderDocumentCache: Sendable {
     }
 
     /// `isEnough`: whether what is known answers the question that is asked.
-    func answer(now: WireDate, _ isEnough: (Documents) -> Bool) -> Answer {
+    func lookUp(now: WireDate, _ isEnough: (Documents) -> Bool) -> Answer {
         guard let documents else {
             guard let failure, now - tried < Self.pause else { return .fetch }
             return .unavailable(failure)

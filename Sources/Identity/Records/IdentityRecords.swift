@@ -73,36 +73,36 @@ struct RecordReader {
     }
 
     func text(_ field: FieldName) throws -> String {
-        try required(record[field].stringValue, field)
+        try require(record[field].stringValue, field)
     }
 
     func name<Name: ValidatedName>(_ field: FieldName, as type: Name.Type = Name.self) throws -> Name {
-        try required(record[field].stringValue.flatMap { Name($0) }, field)
+        try require(record[field].stringValue.flatMap { Name($0) }, field)
     }
 
     func id<ID: OpaqueID>(as type: ID.Type = ID.self) throws -> ID {
-        try required(ID(record.id.text), "id")
+        try require(ID(record.id.text), "id")
     }
 
     func choice<Choice: RawRepresentable<String>>(_ field: FieldName) throws -> Choice {
-        try required(record[field].stringValue.flatMap { Choice(rawValue: $0) }, field)
+        try require(record[field].stringValue.flatMap { Choice(rawValue: $0) }, field)
     }
 
     func integer(_ field: FieldName) throws -> Int64 {
-        try required(record[field].int64Value, field)
+        try require(record[field].int64Value, field)
     }
 
     func date(_ field: FieldName) throws -> WireDate {
-        try required(record[field].dateValue, field)
+        try require(record[field].dateValue, field)
     }
 
     func digest(_ field: FieldName) throws -> SecretDigest {
-        SecretDigest(stored: try required(record[field].dataValue, field))
+        SecretDigest(stored: try require(record[field].dataValue, field))
     }
 
     func names<Name: ValidatedName>(_ field: FieldName, as type: Name.Type = Name.self) throws -> Set<Name> {
-        let texts = try required(record[field].arrayValue?.map(\.stringValue), field)
-        return Set(try texts.map { try required($0.flatMap { Name($0) }, field) })
+        let texts = try require(record[field].arrayValue?.map(\.stringValue), field)
+        return Set(try texts.map { try require($0.flatMap { Name($0) }, field) })
     }
 
     /// Nil where the field holds null; otherwise what `read` makes of it.
@@ -110,7 +110,7 @@ struct RecordReader {
         record[field].isNull ? nil : try read(field)
     }
 
-    func required<Value>(_ value: Value?, _ field: FieldName) throws -> Value {
+    func require<Value>(_ value: Value?, _ field: FieldName) throws -> Value {
         guard let value else {
             throw PorticoError(
                 .serverInternal, "A stored identity record can't be read.",

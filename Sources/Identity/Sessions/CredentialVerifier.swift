@@ -19,7 +19,7 @@ struct CredentialVerifier: Sendable {
             else { return nil }
             let authentication = Authentication(
                 account, account.principal(), method: .sessionCookie, session: session.id, expires: session.expires)
-            return (authentication, until: believed(until: session.expires, now))
+            return (authentication, until: trustEnd(until: session.expires, now))
         }
     }
 
@@ -38,7 +38,7 @@ struct CredentialVerifier: Sendable {
             let expires = WireDate(secondsSince1970: Double(claims.exp))
             let authentication = Authentication(
                 account, account.principal(), method: .accessToken, session: session.id, expires: expires)
-            return (authentication, until: believed(until: expires, now))
+            return (authentication, until: trustEnd(until: expires, now))
         }
     }
 
@@ -52,7 +52,7 @@ struct CredentialVerifier: Sendable {
             ])
             let authentication = Authentication(
                 account, account.principal(), method: .accessToken, expires: proven.evidenceEnds)
-            return (authentication, until: believed(until: proven.evidenceEnds, context.clock.now()))
+            return (authentication, until: trustEnd(until: proven.evidenceEnds, context.clock.now()))
         }
     }
 
@@ -86,7 +86,7 @@ struct CredentialVerifier: Sendable {
             let authentication = Authentication(
                 account, account.principal(.program, roles: key.roles), method: .apiKey, apiKey: key.id,
                 scope: key.scope, expires: key.expires)
-            return (authentication, until: believed(until: key.expires, now))
+            return (authentication, until: trustEnd(until: key.expires, now))
         }
     }
 
@@ -108,7 +108,7 @@ struct CredentialVerifier: Sendable {
 
     /// Nothing is believed for longer than this without being read again: a net under the revocations, for changes that
     /// another process made.
-    private func believed(until end: WireDate?, _ now: WireDate) -> WireDate {
+    private func trustEnd(until end: WireDate?, _ now: WireDate) -> WireDate {
         let latest = now + context.configuration.verifiedFor
         return end.map { min($0, latest) } ?? latest
     }

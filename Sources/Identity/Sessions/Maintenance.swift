@@ -84,7 +84,7 @@ struct PortalSessionCleanup: Sendable {
     func sweep(now: WireDate) async throws {
         let time = now + (.zero - Self.grace)
         for portal in portals {
-            for account in portal.signIns.unused(since: time)
+            for account in portal.signIns.unusedAccounts(since: time)
             where try await sessions.sessions(of: account).isEmpty {
                 portal.signIns.forget(account)
             }

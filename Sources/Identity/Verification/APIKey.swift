@@ -59,7 +59,7 @@ enum APIKeyRecord {
     static func read(_ record: Record) throws -> APIKey {
         let reader = RecordReader(record)
         let adapters: Set<AdapterName>? = try reader.optional("adapters") { try reader.names($0) }
-        let mayWrite = try reader.required(record["mayWrite"].boolValue, "mayWrite")
+        let mayWrite = try reader.require(record["mayWrite"].boolValue, "mayWrite")
         return APIKey(
             id: try reader.id(), account: try reader.name("account"), title: try reader.text("title"),
             roles: try reader.optional("roles") { try reader.names($0) },

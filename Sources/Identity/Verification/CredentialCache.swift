@@ -38,7 +38,7 @@ final class CredentialCache: Sendable {
     }
 
     /// Without waiting: what is remembered, otherwise nil.
-    func known(_ key: CredentialKey) -> Authentication? {
+    func lookUp(_ key: CredentialKey) -> Authentication? {
         guard case .known(let found) = state.withLock({ $0.find(key, now: clock.now()) }) else { return nil }
         hits.wrappingAdd(1, ordering: .relaxed)
         return found

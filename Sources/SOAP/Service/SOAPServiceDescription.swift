@@ -58,7 +58,7 @@ public struct SOAPOperation: Sendable, Equatable {
     }
 
     /// The value of an answer, as ``request(_:_:security:)`` takes one. Throws for another answer.
-    public func answer(_ message: SOAPMessage, _ schema: XMLSchemaSet) throws(SOAPValueProblem) -> WireValue {
+    public func readResponse(_ message: SOAPMessage, _ schema: XMLSchemaSet) throws(SOAPValueProblem) -> WireValue {
         var reader = SOAPValueReader(schema)
         var values = WireDictionary()
         for part in output {

@@ -69,7 +69,7 @@ public struct ServiceDefinition: Sendable {
     }
 
     /// The operation's answer. Throws for a value that XML cannot carry.
-    public func answer(
+    public func writeResponse(
         _ value: WireValue, of operation: Operation, in version: SOAPVersion
     ) throws(SOAPValueProblem) -> [UInt8] {
         try version.message(SOAPValue(operation.output, [Self.outputName: value]), schema)

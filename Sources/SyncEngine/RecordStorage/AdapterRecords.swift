@@ -87,18 +87,18 @@ public struct AdapterRecords: RecordStore {
 
     public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
         let receipt = try await make(changes)
-        await observer?.made(changes, receipt)
-        return try told(receipt, of: changes)
+        await observer?.noteChanges(changes, receipt)
+        return try visibleReceipt(receipt, of: changes)
     }
 
     /// A right to write shows nothing of what the caller may not read.
-    private func told(_ receipt: WriteReceipt, of changes: [RecordChange]) throws -> WriteReceipt {
+    private func visibleReceipt(_ receipt: WriteReceipt, of changes: [RecordChange]) throws -> WriteReceipt {
         guard let principal,
             declaration.entities.contains(where: { $0.readers.map { $0.decision(for: principal) != .allowed } ?? false }
             )
         else { return receipt }
         let records = try zip(changes, receipt.records).map { change, record in
-            try EntityScope(change.entity, of: declaration, for: principal).told(of: record, by: change)
+            try EntityScope(change.entity, of: declaration, for: principal).visibleRecord(of: record, by: change)
         }
         return WriteReceipt(position: receipt.position, records: records)
     }
@@ -203,7 +203,7 @@ public protocol ReadPreparation: Sendable {
 /// Learns which changes were made in a caller's name.
 public protocol ChangeObserver: Sendable {
     /// The changes of one call, and what came of each.
-    func made(_ changes: [RecordChange], _ receipt: WriteReceipt) async
+    func noteChanges(_ changes: [RecordChange], _ receipt: WriteReceipt) async
 }
 
 /// The number of times that one request has changed records: each time its idempotency key names another change.
@@ -281,11 +281,11 @@ struct AdapterSnapshot: RecordSnapshot {
     }
 
     func changeCursor(of entities: [EntityName]) throws -> ChangeCursor {
-        try ChangeFeedReader(entities, of: declaration, for: principal, epoch: epoch, at: snapshot).mark
+        try ChangeLogReader(entities, of: declaration, for: principal, epoch: epoch, at: snapshot).mark
     }
 
     func changes(of entities: [EntityName], since mark: ChangeCursor, limit: Int) throws -> ChangedRecordPage {
-        try ChangeFeedReader(entities, of: declaration, for: principal, epoch: epoch, at: snapshot)
+        try ChangeLogReader(entities, of: declaration, for: principal, epoch: epoch, at: snapshot)
             .page(since: mark, limit: limit)
     }
 }

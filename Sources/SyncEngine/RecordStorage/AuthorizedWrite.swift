@@ -281,7 +281,7 @@ private struct RecordRulesExecution {
     private mutating func note(_ change: RecordChange, _ receipt: WriteReceipt) {
         for case let record? in receipt.records where known[change.entity, default: []].insert(record.id).inserted {
             touched.append((change.entity, record.id))
-            if change.recordID == nil, case .remote(let answers) = rules { answers.created(record.id) }
+            if change.recordID == nil, case .remote(let answers) = rules { answers.noteCreated(record.id) }
         }
     }
 }

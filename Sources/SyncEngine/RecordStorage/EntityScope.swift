@@ -52,7 +52,7 @@ package struct EntityScope {
 
     /// The record that a receipt has after a change: of one of an entity that the caller may not read, what the change
     /// said itself.
-    func told(of record: Record?, by change: RecordChange) -> Record? {
+    func visibleRecord(of record: Record?, by change: RecordChange) -> Record? {
         guard let record, let principal, let readers = entity.readers, readers.decision(for: principal) != .allowed
         else { return record }
         var fields: WireDictionary = [:]
@@ -70,11 +70,11 @@ package struct EntityScope {
         try checkWriter()
         return WriteTransaction.Step(
             adapter: declaration.name, change: change, visible: visible, writableBefore: writable,
-            writableAfter: writable, isForCaller: principal != nil, kept: kept(by: change))
+            writableAfter: writable, isForCaller: principal != nil, kept: keptEntities(by: change))
     }
 
     /// Entities whose records must not go with one that is deleted: the caller may not write them. What the adapter keeps for itself goes.
-    private func kept(by change: RecordChange) -> Set<EntityName> {
+    private func keptEntities(by change: RecordChange) -> Set<EntityName> {
         guard case .delete = change.action, let principal else { return [] }
         let closed = declaration.entities.filter { other in
             other.exposure == .resource && !other.owners.isEmpty

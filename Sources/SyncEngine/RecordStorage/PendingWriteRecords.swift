@@ -626,7 +626,7 @@ struct PendingChange {
         record = id
         self.before = before?.fields
         if case .revision = step.change.condition { isConditional = true } else { isConditional = false }
-        let given = after.map { entity.given(by: $0.fields) } ?? [:]
+        let given = after.map { entity.callerFields(by: $0.fields) } ?? [:]
         switch step.change.action {
         case .create:
             operation = .create
@@ -650,7 +650,7 @@ struct PendingChange {
 
 extension Entity {
     /// The fields of a record that do not come from the server alone.
-    fileprivate func given(by record: WireDictionary) -> WireDictionary {
+    fileprivate func callerFields(by record: WireDictionary) -> WireDictionary {
         var given = WireDictionary()
         for field in fields {
             switch field.source {

@@ -46,7 +46,7 @@ public protocol RemoteRuleAnswers: AnyObject, Sendable {
     func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws
 
     /// The store has chosen this id for a new record. It chooses another one when the transaction runs again.
-    func created(_ id: RecordID)
+    func noteCreated(_ id: RecordID)
 
     /// Whether every question since ``begin(at:)`` had its answer.
     var isComplete: Bool { get }

@@ -18,13 +18,15 @@ struct MutationExecution {
     ///
     /// Throws ``UndecidedConflict`` and, with nothing of the mutation left, where rules in another process have to be asked.
     func outcome() throws -> MutationOutcome {
-        guard catalogue[mutation.collection]?.declaration.rules is any RemoteRecordRules else { return try settled() }
+        guard catalogue[mutation.collection]?.declaration.rules is any RemoteRecordRules else { return try settle() }
         // Copies of what loses may have been kept before the rules were asked.
-        return try transaction.undoing { try settled() }
+        return try transaction.undoing { try settle() }
     }
 
-    private func settled() throws -> MutationOutcome {
-        if let known = try transaction.outcome(of: mutation.sequence, from: plan.client) { return try again(known) }
+    private func settle() throws -> MutationOutcome {
+        if let known = try transaction.outcome(of: mutation.sequence, from: plan.client) {
+            return try repeatedOutcome(known)
+        }
         let last = try transaction.client(plan.client)?.lastSequence
         guard last.map({ mutation.sequence > $0 }) ?? true else { return try tooLate() }
         let outcome = try decide()
@@ -258,7 +260,7 @@ extension MutationExecution {
 
     /// The stored outcome, but for a record that the caller has lost the sight of. A device that counts anew, restored
     /// from a backup of its own, gets an error instead of another mutation's outcome.
-    func again(_ known: PushOutcome) throws -> MutationOutcome {
+    func repeatedOutcome(_ known: PushOutcome) throws -> MutationOutcome {
         guard try known.content[Self.digestKey]?.stringValue.map({ try digests().contains($0) }) ?? false else {
             try keepLosing(.rejection)
             return refusal(

@@ -61,12 +61,12 @@ extension PullMachine {
     private func start(
         _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws -> Start {
-        let known = try known(request, for: caller, at: snapshot)
+        let known = try knownCheckpoint(request, for: caller, at: snapshot)
         var start = Start(checkpoint: known, scopes: [:], reset: [])
         start.checkpoint.scopes = []
         start.checkpoint.isNarrowed = request.collections != nil || known.isNarrowed
         let replacements = try snapshot.replacements()
-        for collection in try wanted(request, known, for: caller) {
+        for collection in try wantedCollections(request, known, for: caller) {
             let scope = SyncScope(collection, for: caller, replacements: replacements)
             start.scopes[scope.name] = scope
             let before = known.scopes.first { $0.name == scope.name }
@@ -77,7 +77,7 @@ extension PullMachine {
         return start
     }
 
-    private func known(
+    private func knownCheckpoint(
         _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws(PorticoError) -> Checkpoint {
         guard let token = request.checkpoint else {
@@ -93,7 +93,7 @@ extension PullMachine {
 
     /// The scopes that the request names, otherwise those of the checkpoint and, where it was not narrowed, all that the caller may
     /// read. A scope whose access is gone stays, empty: the device learns that it lost its rows.
-    private func wanted(
+    private func wantedCollections(
         _ request: PullRequest, _ known: Checkpoint, for caller: SyncCaller
     ) throws(PorticoError) -> [SyncCollection] {
         if let names = request.collections {

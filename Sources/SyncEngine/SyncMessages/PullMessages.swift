@@ -262,7 +262,9 @@ public struct CollectionDescription: SyncMessage {
         key = try value.text("key")
         fields = [:]
         for field in try value.optionalFields("fields")?.entries ?? [] {
-            guard let type = field.value.stringValue else { throw SyncMessageError("fields", expected: "names of types") }
+            guard let type = field.value.stringValue else {
+                throw SyncMessageError("fields", expected: "names of types")
+            }
             fields[field.key] = type
         }
     }

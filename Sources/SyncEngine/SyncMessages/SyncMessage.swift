@@ -67,7 +67,8 @@ extension WireValue {
         }
     }
 
-    package func list<Item>(_ name: String, _ read: (WireValue) throws(SyncMessageError) -> Item) throws(SyncMessageError)
+    package func list<Item>(_ name: String, _ read: (WireValue) throws(SyncMessageError) -> Item)
+        throws(SyncMessageError)
         -> [Item]
     {
         guard let values = member(name)?.arrayValue else { throw SyncMessageError(name, expected: "a list") }

@@ -79,8 +79,8 @@ extension RouteFormats {
     ///
     /// A format's weight is that of the most specific range that matches it. The highest weight wins; then the more
     /// specific range, then the order in the field, then the route's order. Weight 0 excludes.
-    public func answer(accept: String?, override: String? = nil) throws(NegotiationFailure) -> Answer {
-        if let override { return try answer(named: override) }
+    public func negotiate(accept: String?, override: String? = nil) throws(NegotiationFailure) -> Answer {
+        if let override { return try negotiate(named: override) }
         let ranges = MediaRange.list(accept ?? "")
         if ranges.isEmpty { return label(formats[0], formats[0].mediaTypeWritten, nil) }
         let candidates = self.candidates(for: ranges).filter { ranges[$0.range].quality > 0 }
@@ -91,7 +91,7 @@ extension RouteFormats {
         return label(format, isBySuffix ? format.mediaTypeWritten : best.representation.type, ranges[best.range])
     }
 
-    private func answer(named text: String) throws(NegotiationFailure) -> Answer {
+    private func negotiate(named text: String) throws(NegotiationFailure) -> Answer {
         guard let format = formats.first(where: { $0.name.text == text }) else { throw .notAcceptable(mediaTypes) }
         return label(format, format.mediaTypeWritten, nil)
     }

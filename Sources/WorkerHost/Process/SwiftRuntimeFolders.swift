@@ -8,8 +8,9 @@ import Glibc
 public enum SwiftRuntimeFolders {
     /// Absolute, without symbolic links, in the order of the file. Empty for a script, and for a file that is damaged or
     /// cannot be read.
-    public static func named(byProgramAt path: String) -> [String] {
-        guard let resolved = Self.resolved(path), let file = SharedDescriptor(resolved), let status = file.status() else {
+    public static func namedFolders(byProgramAt path: String) -> [String] {
+        guard let resolved = Self.resolved(path), let file = SharedDescriptor(resolved), let status = file.status()
+        else {
             return []
         }
         let bytes = FileBytes(descriptor: file.descriptor, size: UInt64(max(0, status.st_size)))

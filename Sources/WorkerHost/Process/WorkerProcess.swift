@@ -57,7 +57,7 @@ public final class WorkerProcess: Sendable {
 
     /// Returns when the process has ended and was waited for, whether the task is cancelled or not: what ends it is
     /// ``kill()``.
-    public func exited() async -> ProcessExit {
+    public func waitForExit() async -> ProcessExit {
         await withCheckedContinuation { continuation in
             let exit = state.withLock { state in
                 if state.exit == nil { state.waiters.append(continuation) }

@@ -133,7 +133,7 @@ final class WorkerRuleAnswers: RemoteRuleAnswers {
         }
     }
 
-    func created(_ id: RecordID) { state.withLock { $0.values.created.append(id.text) } }
+    func noteCreated(_ id: RecordID) { state.withLock { $0.values.created.append(id.text) } }
 
     func prepare(
         _ change: RecordChange, of record: Record?, in writing: RecordRuleContext

@@ -102,7 +102,7 @@ struct FairSnapshotQueue: AdmissionPolicy {
     }
 
     /// The snapshots that are to end now. Each is named until it is released.
-    mutating func revoked(at now: Instant) -> [AdmissionTicket] {
+    mutating func takeRevoked(at now: Instant) -> [AdmissionTicket] {
         var later = turns
         for snapshot in open.values where snapshot.isEnding { later[snapshot.adapter]?.open -= 1 }
         for _ in 0..<open.values.count(where: \.isEnding) { _ = admitNext(of: &later) }

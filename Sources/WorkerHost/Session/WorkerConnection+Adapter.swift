@@ -4,7 +4,7 @@ import Synchronization
 
 extension WorkerConnection {
     public func start(_ context: AdapterContext) async throws {
-        started(context)
+        use(context)
         let parameters = StartParameters(
             upstream: context.upstream?.name,
             upstreams: context.upstreams.values.sorted { $0.name < $1.name }.map {
@@ -78,7 +78,7 @@ extension WorkerConnection {
             }
         } catch let error as MessageError {
             finish()
-            throw violated("\(RequestMethod.mount): \(error)")
+            throw endForViolation("\(RequestMethod.mount): \(error)")
         } catch let ended as ConnectionEnded {
             finish()
             throw WorkerEnded(WorkerEnd(ended.end), wasSent: true)

@@ -60,7 +60,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
 
     public func ping() async throws { _ = try await ask(RequestMethod.ping) }
 
-    public func ended() async -> WorkerEnd {
+    public func waitForEnd() async -> WorkerEnd {
         await withCheckedContinuation { continuation in
             let end = state.withLock { state -> WorkerEnd? in
                 if state.end == nil { state.waiters.append(continuation) }
@@ -96,7 +96,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
                 throw refuse("the worker speaks version \(hello.version), the gateway speaks \(spoken)")
             }
             if let problem = hello.problem {
-                throw violated("\(RequestMethod.hello): \(problem)")
+                throw endForViolation("\(RequestMethod.hello): \(problem)")
             }
             state.withLock {
                 $0.greeting = WorkerGreeting(
@@ -185,7 +185,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         do {
             return try await connection.request(method, parameters) { sent in
                 number.withLock { $0 = sent }
-                self.state.withLock { ($0.scopes[sent], $0.last) = (scope.asked(for: method), sent) }
+                self.state.withLock { ($0.scopes[sent], $0.last) = (scope.scope(for: method), sent) }
             }
         } catch let ended as ConnectionEnded {
             throw WorkerEnded(state.withLock { $0.end } ?? WorkerEnd(ended.end), wasSent: ended.wasSent)
@@ -215,11 +215,11 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
 
     /// A response that is not what the protocol says ends the connection.
     func read<Value: MessageValue>(_ type: Value.Type, _ message: WireValue, of method: String) throws -> Value {
-        do { return try Value(message: message) } catch { throw violated("\(method): \(error)") }
+        do { return try Value(message: message) } catch { throw endForViolation("\(method): \(error)") }
     }
 
     /// Ends the connection for what the worker sent.
-    func violated(_ reason: String) -> WorkerEnded {
+    func endForViolation(_ reason: String) -> WorkerEnded {
         connection.withLock { $0 }?.end(.violation(reason))
         return WorkerEnded(.protocolViolation(reason), wasSent: true)
     }
@@ -246,7 +246,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
             default: break
             }
         } catch {
-            _ = violated("\(event): \(error)")
+            _ = endForViolation("\(event): \(error)")
         }
     }
 
@@ -335,7 +335,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     /// The worker that waits for what the task does.
     @TaskLocal static var asking: WorkerConnection?
 
-    func started(_ context: AdapterContext) { state.withLock { $0.context = context } }
+    func use(_ context: AdapterContext) { state.withLock { $0.context = context } }
 
     var services: [Set<String>] { state.withLock { $0.services } }
 
@@ -382,7 +382,7 @@ struct CallScope: Sendable {
 
     /// Clients' calls come from outside. All else may be what comes of a worker's `apply`: questions to rules, changes of mirrors,
     /// conflicts.
-    func asked(for method: String) -> CallScope {
+    func scope(for method: String) -> CallScope {
         guard method != RequestMethod.call, method != RequestMethod.mount else { return self }
         var scope = self
         scope.hasOwnTurn = true

@@ -19,7 +19,7 @@ public protocol WorkerSession: RuleAnswering {
     func switchWork(on isOn: Bool) async throws
 
     /// Returns when the connection has ended, and says why.
-    func ended() async -> WorkerEnd
+    func waitForEnd() async -> WorkerEnd
 
     /// As ``Adapter/errorResponse(for:status:to:)``, which cannot wait.
     func shapedError(_ error: PorticoError, status: Int, to failure: MountFailure) async throws -> MountResponse?

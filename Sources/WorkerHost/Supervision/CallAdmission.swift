@@ -91,7 +91,7 @@ struct CallAdmission<Session: Sendable>: AdmissionPolicy {
             if let silence, attempt == latest?.attempt { self.silence = silence }
             stall = StallDetector.Stall(since: stall?.since ?? now, expired: (stall?.expired ?? 0) + 1)
         case .ended(let attempt, let wasSent):
-            if wasSent { interrupted = (attempt, interrupted(in: attempt) + 1) }
+            if wasSent { interrupted = (attempt, interruptedCalls(in: attempt) + 1) }
             hold(attempt)
         }
     }
@@ -104,7 +104,7 @@ struct CallAdmission<Session: Sendable>: AdmissionPolicy {
     }
 
     /// The number of calls that ended with the session of this attempt so far.
-    func interrupted(in attempt: Int) -> Int { interrupted.attempt == attempt ? interrupted.calls : 0 }
+    func interruptedCalls(in attempt: Int) -> Int { interrupted.attempt == attempt ? interrupted.calls : 0 }
 
     /// Calls that have waited begin as far as the limits go; the others are refused, as new ones would be.
     mutating func next(at now: Instant) -> AdmissionDecision<Grant, Refusal>? {

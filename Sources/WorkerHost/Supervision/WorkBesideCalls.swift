@@ -53,13 +53,13 @@ final class WorkBesideCalls: Sendable {
                 do { try await session.switchWork(on: isWanted) } catch { break }
                 isOn = isWanted
             }
-            if !isWanted { answer() }
+            if !isWanted { resumeWaiting() }
         }
         state.withLock { $0.follower = nil }
-        answer()
+        resumeWaiting()
     }
 
-    private func answer() {
+    private func resumeWaiting() {
         let waiting = state.withLock { state in
             guard !state.isWanted || state.follower == nil else { return [CheckedContinuation<Void, Never>]() }
             defer { state.waiting = [] }

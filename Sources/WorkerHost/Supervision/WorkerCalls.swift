@@ -75,7 +75,7 @@ final class WorkerCalls: Sendable {
     }
 
     /// The number of calls that ended with the session of this attempt so far.
-    func interrupted(in attempt: Int) -> Int { queue.update { $0.interrupted(in: attempt) } }
+    func interruptedCalls(in attempt: Int) -> Int { queue.update { $0.interruptedCalls(in: attempt) } }
 
     func open(_ session: any WorkerSession, attempt: Int) { queue.update { $0.open(session, attempt: attempt) } }
 
@@ -84,7 +84,7 @@ final class WorkerCalls: Sendable {
     func refuse(_ reason: String) { queue.update { $0.refuse(reason) } }
 
     /// Returns when no call is under way.
-    func drained() async {
+    func waitUntilDrained() async {
         await withCheckedContinuation { waiter in
             let idle = queue.update { calls in
                 calls.idleWaiters.append(waiter)

@@ -122,17 +122,17 @@ struct WorkerStateMachine: Sendable, Equatable {
     mutating func handle(_ event: Event, at now: Instant) -> [Action] {
         switch event {
         case .start: start(now)
-        case .ready(let number): number == attempt ? ready(now) : []
-        case .refused(let number, let reason): number == attempt ? refused(reason, now) : []
-        case .notLaunched(let number, let reason): number == attempt && hasProcess ? gone(reason, now) : []
-        case .disconnected(let number, let fault): number == attempt ? disconnected(fault, now) : []
-        case .answered(let number): number == attempt ? answered(now) : []
-        case .stalled(let number, let reason): number == attempt ? stalled(reason, now) : []
-        case .exited(let number, let how): number == attempt && hasProcess ? gone(how, now) : []
-        case .exceeded(let number, let reason): number == attempt && hasProcess ? exceeded(reason, now) : []
+        case .ready(let number): number == attempt ? handleReady(now) : []
+        case .refused(let number, let reason): number == attempt ? handleRefusal(reason, now) : []
+        case .notLaunched(let number, let reason): number == attempt && hasProcess ? handleExit(reason, now) : []
+        case .disconnected(let number, let fault): number == attempt ? handleDisconnection(fault, now) : []
+        case .answered(let number): number == attempt ? handleAnswer(now) : []
+        case .stalled(let number, let reason): number == attempt ? handleStall(reason, now) : []
+        case .exited(let number, let how): number == attempt && hasProcess ? handleExit(how, now) : []
+        case .exceeded(let number, let reason): number == attempt && hasProcess ? handleExcess(reason, now) : []
         case .restart: restart(now)
         case .stop: stop(now)
-        case .time: passed(now)
+        case .time: handleTime(now)
         }
     }
 
@@ -148,7 +148,7 @@ struct WorkerStateMachine: Sendable, Equatable {
         return [.launch(attempt)]
     }
 
-    private mutating func ready(_ now: Instant) -> [Action] {
+    private mutating func handleReady(_ now: Instant) -> [Action] {
         guard case .starting = phase else { return [] }
         phase = .running(since: now, heartbeat: .due(now.advanced(by: limits.heartbeatInterval)))
         if !isFirst { restarts += 1 }
@@ -156,14 +156,14 @@ struct WorkerStateMachine: Sendable, Equatable {
         return isFirst ? [.open(attempt), .started(nil)] : [.open(attempt)]
     }
 
-    private mutating func refused(_ reason: String?, _ now: Instant) -> [Action] {
+    private mutating func handleRefusal(_ reason: String?, _ now: Instant) -> [Action] {
         guard case .starting = phase else { return [] }
         guard reason == nil else { return kill(then: .crash(reason)) }
         phase = .ending(killAt: now.advanced(by: limits.disconnectTolerance), .crash(nil))
         return []
     }
 
-    private mutating func disconnected(_ fault: String?, _ now: Instant) -> [Action] {
+    private mutating func handleDisconnection(_ fault: String?, _ now: Instant) -> [Action] {
         switch phase {
         case .starting where fault != nil: return kill(then: .crash(fault))
         case .running(let since, _):
@@ -176,14 +176,14 @@ struct WorkerStateMachine: Sendable, Equatable {
         }
     }
 
-    private mutating func answered(_ now: Instant) -> [Action] {
+    private mutating func handleAnswer(_ now: Instant) -> [Action] {
         guard case .running(let since, .sent) = phase else { return [] }
         noteUptime(since, now)
         phase = .running(since: since, heartbeat: .due(now.advanced(by: limits.heartbeatInterval)))
         return []
     }
 
-    private mutating func stalled(_ reason: String, _ now: Instant) -> [Action] {
+    private mutating func handleStall(_ reason: String, _ now: Instant) -> [Action] {
         guard case .running(let since, _) = phase else { return [] }
         noteUptime(since, now)
         return [.hold] + kill(then: .crash(reason))
@@ -195,16 +195,16 @@ struct WorkerStateMachine: Sendable, Equatable {
     }
 
     /// The process is no more, for the reason `how`.
-    private mutating func gone(_ how: String, _ now: Instant) -> [Action] {
+    private mutating func handleExit(_ how: String, _ now: Instant) -> [Action] {
         switch phase {
-        case .starting: return crashed(how, now)
+        case .starting: return handleCrash(how, now)
         case .running(let since, _):
             noteUptime(since, now)
-            return [.hold] + crashed(how, now)
-        case .killed(.crash(nil)): return crashed("The worker closed its socket, and ended late: \(how)", now)
+            return [.hold] + handleCrash(how, now)
+        case .killed(.crash(nil)): return handleCrash("The worker closed its socket, and ended late: \(how)", now)
         case .ending(_, let next), .killed(let next):
             switch next {
-            case .crash(let reason): return crashed(reason ?? how, now)
+            case .crash(let reason): return handleCrash(reason ?? how, now)
             case .restart: return launch(now)
             case .stop:
                 phase = .stopped
@@ -215,13 +215,13 @@ struct WorkerStateMachine: Sendable, Equatable {
     }
 
     /// However long it had run: one that takes from others again and again has failed.
-    private mutating func exceeded(_ reason: String, _ now: Instant) -> [Action] {
+    private mutating func handleExcess(_ reason: String, _ now: Instant) -> [Action] {
         let isRepeated = lastExcess.map { now - $0 <= limits.excessWindow } ?? false
         lastExcess = now
         let wasRunning = if case .running = phase { true } else { false }
         if wasRunning { phase = .killed(.crash(reason)) }
         hasFailed = hasFailed || isRepeated
-        return (wasRunning ? [.hold] : []) + gone(reason, now)
+        return (wasRunning ? [.hold] : []) + handleExit(reason, now)
     }
 
     private mutating func noteUptime(_ since: Instant, _ now: Instant) {
@@ -230,7 +230,7 @@ struct WorkerStateMachine: Sendable, Equatable {
         hasFailed = false
     }
 
-    private mutating func crashed(_ reason: String, _ now: Instant) -> [Action] {
+    private mutating func handleCrash(_ reason: String, _ now: Instant) -> [Action] {
         crashes += 1
         let report = Action.report(attempt, reason)
         if isFirst {
@@ -285,7 +285,7 @@ struct WorkerStateMachine: Sendable, Equatable {
         }
     }
 
-    private mutating func passed(_ now: Instant) -> [Action] {
+    private mutating func handleTime(_ now: Instant) -> [Action] {
         guard let deadline, deadline <= now else { return [] }
         switch phase {
         case .starting: return kill(then: .crash("It has not started within \(limits.start)."))

@@ -283,7 +283,7 @@ private struct SupervisorLoop {
         guard let process else { return }
         let (session, calls) = (session, parts.calls)
         group.addTask {
-            await calls.drained()
+            await calls.waitUntilDrained()
             await session?.stop()
             session?.close()
             process.terminate()
@@ -295,7 +295,7 @@ private struct SupervisorLoop {
         let report = CrashReport(
             time: parts.clock.now().secondsSinceReferenceDate, reason: reason, exit: exit?.description, uptime: uptime,
             // A call may learn of the end before this does, or after it.
-            callsUnderWay: max(callsAtEnd ?? 0, parts.calls.interrupted(in: attempt)), attempt: attempt,
+            callsUnderWay: max(callsAtEnd ?? 0, parts.calls.interruptedCalls(in: attempt)), attempt: attempt,
             output: process?.lastLines ?? [])
         do { try parts.crashes.add(report) } catch {
             parts.log.warning("crash report cannot be written", ["detail": .text("\(error)")])
@@ -344,7 +344,7 @@ extension WorkerSupervisor.Parts {
         yield(.launched(attempt, process))
         await withDiscardingTaskGroup { group in
             group.addTask { await self.session(attempt, process, context) }
-            let exit = await process.exited()
+            let exit = await process.waitForExit()
             yield(.exited(attempt, exit))
         }
     }
@@ -360,7 +360,7 @@ extension WorkerSupervisor.Parts {
             let end = await withTaskGroup(of: Void.self) { group in
                 group.addTask { await work.follow(session) }
                 defer { group.cancelAll() }
-                return await session.ended()
+                return await session.waitForEnd()
             }
             // Of one that goes on there is no status to wait for.
             let goesOn = end == .disconnected && process.isExiting == false

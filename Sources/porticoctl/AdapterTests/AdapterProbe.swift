@@ -49,7 +49,7 @@ struct AdapterProbe {
     mutating func check(_ report: inout CheckReport) async throws {
         report.progress("conformance of \(adapter.name)")
         for mirror in adapter.mirrors { try await refresh(mirror, &report) }
-        let described = try await described()
+        let described = try await describeOperations()
         let calls = fixtures.calls(of: adapter.name)
         for call in calls { await check(call, described.first { $0.describes(call) }, isFixture: true, &report) }
         let others = described.filter { one in one.needsNothing && !calls.contains { one.describes($0) } }
@@ -60,13 +60,13 @@ struct AdapterProbe {
             await check(call, one, isFixture: false, &report)
         }
         for one in described where !one.needsNothing && !calls.contains(where: { one.describes($0) }) {
-            report.passed("\(one.method) \(one.path)", "not called: fixtures/calls.json has no call of it")
+            report.notePassed("\(one.method) \(one.path)", "not called: fixtures/calls.json has no call of it")
         }
         for entity in adapter.entities { report.check("entity \(entity)", await problem(of: entity)) }
     }
 
     /// The adapter's operations: what callers may call but its entities.
-    private func described() async throws -> [Described] {
+    private func describeOperations() async throws -> [Described] {
         guard let document = await gateway.send("GET", "/openapi.json?formats=all").value else {
             throw CommandError("The gateway does not describe itself.")
         }
@@ -91,7 +91,7 @@ struct AdapterProbe {
         let problem = problem(of: answer, to: call, described)
         let name = "\(call.method) \(call.path)" + (isFixture ? " of the fixtures" : "")
         if let problem { return report.check(name, problem) }
-        report.passed(name, answer.summary)
+        report.notePassed(name, answer.summary)
         // Of a mounted path no effect is declared: its method says it (RFC 9110, section 9.2.1).
         let isRead = described?.isRead == true || ["GET", "HEAD"].contains(call.method)
         guard isRead, answer.status < 400 else { return }
@@ -152,16 +152,16 @@ struct AdapterProbe {
         do {
             try await gateway.administration.post(adapter.refreshPath(mirror), [:])
         } catch let error as CommandError {
-            return report.passed(name, "not refreshed: \(error.message)")
+            return report.notePassed(name, "not refreshed: \(error.message)")
         }
         let shown = try await gateway.administration.get(path)
         let failure = shown["failure"]
         guard let code = failure?["code"]?.stringValue else {
-            return report.passed(name, "\(shown["records"]?.int64Value ?? 0) records")
+            return report.notePassed(name, "\(shown["records"]?.int64Value ?? 0) records")
         }
         let reason = "not refreshed: \(code): \(failure?["detail"]?.stringValue ?? "")"
         let isReplayed = fixtures.replayed.contains(shown["upstream"]?.stringValue ?? "")
-        if isReplayed { report.check(name, reason) } else { report.passed(name, reason) }
+        if isReplayed { report.check(name, reason) } else { report.notePassed(name, reason) }
     }
 
     /// Its list and its first record are answered in every wire format.
@@ -210,7 +210,7 @@ struct AdapterProbe {
     /// Refreshes and reads, over and over. Answers may fail as the registry has it for systems that fail; what is answered is
     /// of the declared shape, and the program lives.
     func problemWhileUpstreamsFail(_ rounds: Int) async throws -> String? {
-        let described = try await described()
+        let described = try await describeOperations()
         var calls = fixtures.calls(of: adapter.name).map { call in
             AdapterFixtures.Call(
                 method: call.method, path: call.path, body: call.body, status: nil, answer: nil)

@@ -60,7 +60,7 @@ extension AdapterCommands {
             let isSwift = has("Package.swift", package)
             if let command = try testCommand(isSwift, package) {
                 try Tool.run(command.words, in: command.folder)
-                report.passed("tests: \(command.words.joined(separator: " "))")
+                report.notePassed("tests: \(command.words.joined(separator: " "))")
             }
             let configuration = package.folder.appendingPathComponent(configurationFile).path
             guard FileManager.default.fileExists(atPath: configuration) else {
@@ -68,7 +68,7 @@ extension AdapterCommands {
             }
             if isSwift { try Tool.run(["swift", "build", "--package-path", package.folder.path]) }
             try Tool.run([Tool.portico, "check", "--config", configuration])
-            report.passed("portico check")
+            report.notePassed("portico check")
             let trial = AdapterTrial(
                 configuration: configuration, fixtures: try AdapterFixtures(package.folder, recording: Set(record)),
                 roles: role, recovery: .seconds(within))
@@ -110,7 +110,7 @@ struct CheckReport {
 
     var failures: [Check] { checks.filter { $0.problem != nil } }
 
-    mutating func passed(_ name: String, _ note: String? = nil) { add(Check(name: name, problem: nil, note: note)) }
+    mutating func notePassed(_ name: String, _ note: String? = nil) { add(Check(name: name, problem: nil, note: note)) }
 
     /// `problem`: nil where it has passed.
     mutating func check(_ name: String, _ problem: String?) { add(Check(name: name, problem: problem, note: nil)) }

@@ -10,7 +10,7 @@ struct SchemaCheck {
     func problem(_ value: WireValue, _ schema: WireValue, at place: String = "the answer", depth: Int = 0) -> String? {
         guard depth < Self.deepest else { return nil }
         if let reference = schema["$ref"]?.stringValue {
-            return problem(value, referenced(reference), at: place, depth: depth + 1)
+            return problem(value, resolve(reference), at: place, depth: depth + 1)
         }
         if let alternatives = schema["anyOf"]?.arrayValue {
             let problems = alternatives.map { problem(value, $0, at: place, depth: depth + 1) }
@@ -58,7 +58,7 @@ struct SchemaCheck {
         return nil
     }
 
-    private func referenced(_ reference: String) -> WireValue {
+    private func resolve(_ reference: String) -> WireValue {
         reference.split(separator: "/").dropFirst().reduce(document) { $0[String($1)] ?? .null }
     }
 

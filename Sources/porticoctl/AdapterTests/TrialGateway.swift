@@ -87,7 +87,7 @@ final class TrialGateway: Sendable {
         request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: "Accept", value: accept)
         request.headers.add(name: "Authorization", value: "Bearer \(token)")
-        return await Self.answer(request, body, client)
+        return await Self.send(request, body, client)
     }
 
     /// The last line of the log that has one of these texts.
@@ -96,7 +96,7 @@ final class TrialGateway: Sendable {
         return text.split(separator: "\n").last { line in texts.contains { line.contains($0) } }.map(String.init)
     }
 
-    private static func answer(
+    private static func send(
         _ request: HTTPClientRequest, _ body: WireValue?, _ client: HTTPClient
     ) async -> Answer {
         var request = request
@@ -169,7 +169,7 @@ final class TrialGateway: Sendable {
             ])
         var request = HTTPClientRequest(url: address + "/auth/login")
         request.method = .POST
-        let answer = await answer(
+        let answer = await send(
             request, ["username": .string(account), "password": .string(password)], client)
         guard let token = answer.value?["accessToken"]?.stringValue else {
             throw CommandError("The gateway does not sign an account in: \(answer.summary).")

@@ -49,7 +49,7 @@ struct Accounts: AsyncParsableCommand {
 
         func run() async throws {
             try await options.change(name, "disable")
-            try Printer(style: options.output).done("\(name) is disabled.")
+            try Printer(style: options.output).reportDone("\(name) is disabled.")
         }
     }
 
@@ -61,7 +61,7 @@ struct Accounts: AsyncParsableCommand {
 
         func run() async throws {
             try await options.change(name, "enable")
-            try Printer(style: options.output).done("\(name) is enabled.")
+            try Printer(style: options.output).reportDone("\(name) is enabled.")
         }
     }
 
@@ -120,7 +120,7 @@ struct Accounts: AsyncParsableCommand {
 
         func run() async throws {
             try await options.change(name, "password", ["password": .string(try PasswordPrompt.password(isNew: true))])
-            try Printer(style: options.output).done("The password of \(name) is set.")
+            try Printer(style: options.output).reportDone("The password of \(name) is set.")
         }
     }
 
@@ -144,7 +144,7 @@ struct Accounts: AsyncParsableCommand {
                 ])
             }
             try await options.change(name, "roles", .dictionary(new.input(roles)))
-            try Printer(style: options.output).done("The roles of \(name) are set.")
+            try Printer(style: options.output).reportDone("The roles of \(name) are set.")
         }
     }
 }
@@ -212,7 +212,7 @@ struct RoleArguments: ParsableArguments {
 
     func change(_ action: String, _ input: WireDictionary, _ options: ConnectionOptions) async throws {
         try await options.change(name, "roles/\(action)", .dictionary(input))
-        try Printer(style: options.output).done("The roles of \(name) are changed.")
+        try Printer(style: options.output).reportDone("The roles of \(name) are changed.")
     }
 }
 

@@ -35,7 +35,7 @@ struct AdapterCommands: AsyncParsableCommand {
                     "\(name) cannot be an adapter's name: a small letter, then small letters, digits and hyphens, "
                         + "\(AdapterTemplate.longestName) at most.")
             }
-            let sdk = try sdk.map(AdapterSDK.init(path:)) ?? AdapterSDK.found()
+            let sdk = try sdk.map(AdapterSDK.init(path:)) ?? AdapterSDK.find()
             let template = try AdapterTemplate(kind, name: name, sdk: sdk)
             let place = URL(fileURLWithPath: folder, isDirectory: true).appendingPathComponent(
                 name.text, isDirectory: true)
@@ -68,7 +68,7 @@ struct AdapterSDK {
     private init(folder: URL) { self.folder = folder }
 
     /// That of `PORTICO_SDK`, otherwise of the installed tree or the checkout in which this program lies.
-    static func found() throws -> AdapterSDK {
+    static func find() throws -> AdapterSDK {
         if let path = ProcessInfo.processInfo.environment[variable] { return try AdapterSDK(path: path) }
         let program = URL(fileURLWithPath: Bundle.main.executablePath ?? CommandLine.arguments[0])
             .resolvingSymlinksInPath()

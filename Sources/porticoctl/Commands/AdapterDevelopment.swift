@@ -97,19 +97,19 @@ enum Tool {
 
     /// Runs a program to its end, in a folder where one is named. What it says goes to standard error. Throws where it fails.
     static func run(_ command: [String], in folder: URL? = nil) throws {
-        _ = try finished(command, [:], FileHandle.standardError, in: folder)
+        _ = try run(command, [:], FileHandle.standardError, in: folder)
     }
 
     /// Runs a program to its end and returns its standard output. Throws where it fails.
     static func output(_ command: [String], environment: [String: String] = [:]) throws -> String {
         let output = Pipe()
-        let text = try finished(command, environment, output) {
+        let text = try run(command, environment, output) {
             output.fileHandleForReading.readDataToEndOfFile()
         }
         return String(decoding: text, as: UTF8.self)
     }
 
-    private static func finished(
+    private static func run(
         _ command: [String], _ environment: [String: String], _ output: Any, in folder: URL? = nil,
         reading read: () -> Data = { Data() }
     ) throws -> Data {

@@ -66,7 +66,7 @@ extension AdapterCommands {
         private func swiftContent(_ folder: URL) throws -> PackedFiles {
             let package = SwiftPackage(folder: folder)
             let name = try adapterName(try name ?? package.name())
-            return try package.packed(name)
+            return try package.pack(name)
         }
 
         private func otherContent(_ folder: URL) throws -> PackedFiles {
@@ -149,7 +149,7 @@ struct SwiftPackage {
     }
 
     /// Builds the program for release. `bin/` has it, `lib/` the libraries that are no part of the system.
-    func packed(_ name: AdapterName) throws -> PackedFiles {
+    func pack(_ name: AdapterName) throws -> PackedFiles {
         let program = "\(name)-worker"
         // In a folder of its own: with other options everything would be built anew, here and by the next `swift build`.
         let build = [

@@ -45,7 +45,7 @@ struct ConfigurationCommands: AsyncParsableCommand {
             if options.output == .json {
                 try printer.show(report)
             } else if report.isValid {
-                try printer.done("The configuration is valid.")
+                try printer.reportDone("The configuration is valid.")
             }
             try report.requireValid()
         }
@@ -96,7 +96,7 @@ struct ConfigurationCommands: AsyncParsableCommand {
             report, columns: ["key", "old", "new", "effect"], list: "changes",
             empty: report.isValid ? "Nothing differs from what the gateway uses." : "")
         guard options.output != .json else { return }
-        for sentence in report["data"]?.arrayValue ?? [] { try printer.done(sentence.stringValue ?? "") }
+        for sentence in report["data"]?.arrayValue ?? [] { try printer.reportDone(sentence.stringValue ?? "") }
     }
 }
 
@@ -171,7 +171,7 @@ struct AdminCommands: AsyncParsableCommand {
             _ = try await options.withConnection {
                 try await $0.post("\(AdminCommands.path)/\(name.asPathSegment)/revoke", [:])
             }
-            try Printer(style: options.output).done("The token \(name) is revoked.")
+            try Printer(style: options.output).reportDone("The token \(name) is revoked.")
         }
     }
 }

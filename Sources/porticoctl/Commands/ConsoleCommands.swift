@@ -41,7 +41,7 @@ struct ConsoleCommands: AsyncParsableCommand {
         func run() async throws {
             let input: WireDictionary = id.map { ["id": .string($0)] } ?? [:]
             try await options.change(name, "console-sessions/revoke", .dictionary(input))
-            try Printer(style: options.output).done(
+            try Printer(style: options.output).reportDone(
                 id == nil
                     ? "The sign-ins of \(name) at the console have ended." : "The sign-in at the console has ended.")
         }

@@ -53,7 +53,7 @@ struct Keys: AsyncParsableCommand {
 
         func run() async throws {
             try await options.change(name, "keys/revoke", ["id": .string(id)])
-            try Printer(style: options.output).done("The key is revoked.")
+            try Printer(style: options.output).reportDone("The key is revoked.")
         }
     }
 
@@ -105,7 +105,7 @@ struct SessionCommands: AsyncParsableCommand {
         func run() async throws {
             let input: WireDictionary = id.map { ["id": .string($0)] } ?? [:]
             try await options.change(name, "sessions/revoke", .dictionary(input))
-            try Printer(style: options.output).done(
+            try Printer(style: options.output).reportDone(
                 id == nil ? "The sessions of \(name) have ended." : "The session has ended.")
         }
     }

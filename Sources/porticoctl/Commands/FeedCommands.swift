@@ -60,7 +60,8 @@ struct FeedCommands: AsyncParsableCommand {
 
         func run() async throws {
             let value = try await options.withConnection {
-                try await $0.post("\(FeedCommands.operations)/rollback", ["name": .string(name), "version": .int64(version)])
+                try await $0.post(
+                    "\(FeedCommands.operations)/rollback", ["name": .string(name), "version": .int64(version)])
             }
             try Printer(style: options.output).show(value)
         }

@@ -124,18 +124,18 @@ extension HostTemplate.CompiledAdapter {
     init(in address: PackageAddress) throws {
         switch address {
         case .folder(let path):
-            self = try Self.found(URL(fileURLWithPath: path, isDirectory: true), address, version: nil)
+            self = try Self.find(URL(fileURLWithPath: path, isDirectory: true), address, version: nil)
         case .repository(let repository, let version):
             let folder = FileManager.default.temporaryDirectory.appending(path: "adapter-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }
             try Tool.run([
                 "git", "clone", "--quiet", "--depth", "1", "--branch", version, "--", repository, folder.path,
             ])
-            self = try Self.found(folder, address, version: version)
+            self = try Self.find(folder, address, version: version)
         }
     }
 
-    private static func found(_ folder: URL, _ address: PackageAddress, version: String?) throws -> Self {
+    private static func find(_ folder: URL, _ address: PackageAddress, version: String?) throws -> Self {
         let described = try Tool.output(
             ["swift", "package", "--package-path", folder.path, "describe", "--type", "json"])
         let package = (try? JSONFormat().read(Array(described.utf8))) ?? .null

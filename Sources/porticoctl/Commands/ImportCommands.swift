@@ -183,7 +183,7 @@ struct ImportUpload {
         let parts = try PartReader(file.file, from: from, separator: file.separator)
         var (outcome, isFirst) = (Outcome(), true)
         while let part = try parts.next() {
-            if Interruption.isAsked { throw stopped(before: part, outcome, checking) }
+            if Interruption.isAsked { throw stopError(before: part, outcome, checking) }
             let step = checking ? "checking" : "loading, \(outcome.created) rows are kept"
             progress.show("\(step) (\(part.location))", parts.fraction)
             let mode = checking ? "check" : isFirst ? file.mode.rawValue : ImportedFile.Mode.append.rawValue
@@ -196,28 +196,28 @@ struct ImportUpload {
                 outcome.deleted += answer["deleted"]?.int64Value ?? 0
                 if !isFirst { outcome.keptLater += answer["kept"]?.int64Value ?? 0 }
             } catch let failure as CommandError {
-                throw explained(failure, part, outcome, checking)
+                throw explain(failure, part, outcome, checking)
             }
             isFirst = false
         }
         return outcome
     }
 
-    private func stopped(before part: PartReader.Part, _ outcome: Outcome, _ checking: Bool) -> CommandError {
-        CommandError("Stopped before \(part.location). \(kept(outcome, before: part, checking))")
+    private func stopError(before part: PartReader.Part, _ outcome: Outcome, _ checking: Bool) -> CommandError {
+        CommandError("Stopped before \(part.location). \(keptRowsText(outcome, before: part, checking))")
     }
 
-    private func explained(
+    private func explain(
         _ failure: CommandError, _ part: PartReader.Part, _ outcome: Outcome, _ checking: Bool
     ) -> CommandError {
         let doubt =
             failure.isUnanswered && !checking
             ? " Whether the part that begins at \(part.location) was loaded is not known." : ""
-        let kept = kept(outcome, before: part, checking)
+        let kept = keptRowsText(outcome, before: part, checking)
         return CommandError("\(failure.message)\(doubt) \(kept)", exitStatus: failure.exitStatus)
     }
 
-    private func kept(_ outcome: Outcome, before part: PartReader.Part, _ checking: Bool) -> String {
+    private func keptRowsText(_ outcome: Outcome, before part: PartReader.Part, _ checking: Bool) -> String {
         guard !checking, outcome.created + outcome.deleted > 0 else { return "Nothing was loaded." }
         let removed = outcome.deleted > 0 ? " \(outcome.deleted) that were there before were removed." : ""
         return

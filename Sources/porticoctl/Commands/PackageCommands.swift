@@ -15,9 +15,10 @@ struct DeploymentOptions: ParsableArguments {
     func show(_ report: WireValue, _ options: ConnectionOptions) throws {
         let printer = Printer(style: options.output)
         guard options.output != .json else { return try printer.show(report) }
-        for sentence in report["data"]?.arrayValue ?? [] { try printer.done(sentence.stringValue ?? "") }
+        for sentence in report["data"]?.arrayValue ?? [] { try printer.reportDone(sentence.stringValue ?? "") }
         let name = [report["name"], report["version"]].compactMap { $0?.stringValue }.joined(separator: " ")
-        try printer.done(report["applied"]?.boolValue == true ? "\(name): done." : "\(name): nothing was changed.")
+        try printer.reportDone(
+            report["applied"]?.boolValue == true ? "\(name): done." : "\(name): nothing was changed.")
     }
 }
 

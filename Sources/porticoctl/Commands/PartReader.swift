@@ -58,7 +58,7 @@ final class PartReader {
         if !hasBegun {
             hasBegun = true
             splitter = try begin()
-            if splitter == nil { return try whole() }
+            if splitter == nil { return try wholePart() }
             if mediaType == "text/csv", let record = try record() { header = record.bytes }
         }
         guard splitter != nil else { return nil }
@@ -96,7 +96,7 @@ final class PartReader {
         return .json(JSONSplitter())
     }
 
-    private func whole() throws -> Part? {
+    private func wholePart() throws -> Part? {
         while try fill() {
             guard pending.count <= Self.largestRecord else {
                 throw CommandError(

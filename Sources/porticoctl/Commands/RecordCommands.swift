@@ -158,7 +158,7 @@ struct Records: AsyncParsableCommand {
             if let revision { body["revision"] = .int64(revision) }
             let input = WireValue.dictionary(body)
             _ = try await options.withConnection { try await $0.post(entity.path("delete"), input) }
-            try Printer(style: options.output).done("\(id) is deleted.")
+            try Printer(style: options.output).reportDone("\(id) is deleted.")
         }
     }
 }

@@ -65,10 +65,10 @@ struct GatewayConnection {
             request.headers.add(name: "Content-Type", value: body.type)
             request.body = .bytes(ByteBuffer(bytes: body.bytes))
         }
-        return try await answer(to: request)
+        return try await response(to: request)
     }
 
-    private func answer(to request: HTTPClientRequest) async throws -> WireValue {
+    private func response(to request: HTTPClientRequest) async throws -> WireValue {
         let (status, bytes) = try await bytes(of: request)
         guard let value = bytes.isEmpty ? WireValue.null : try? format.read(bytes),
             !address.isOfAnother(value["error"]?["code"]?.stringValue)

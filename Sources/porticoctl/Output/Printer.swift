@@ -27,7 +27,7 @@ struct Printer {
     }
 
     /// For commands whose result is that they succeeded.
-    func done(_ message: String) throws {
+    func reportDone(_ message: String) throws {
         switch style {
         case .json: write(try JSONFormat().write(["done": true]))
         case .text: write(Array(message.utf8))

@@ -6,7 +6,7 @@ import Testing
     private func turns(_ messages: [(author: String, position: Int64)]) -> PushTurns<Int64> {
         var turns = PushTurns<Int64>()
         for (author, position) in messages { _ = turns.append(position, of: author, at: Revision(position)) }
-        turns.reached(Revision(messages.last?.position ?? 0))
+        turns.noteReached(Revision(messages.last?.position ?? 0))
         return turns
     }
 
@@ -17,7 +17,7 @@ import Testing
 
     private func senders(_ turns: inout PushTurns<Int64>) -> Int { turns.takeSenders() }
 
-    private func end(_ turn: PushTurns<Int64>.Turn, _ turns: inout PushTurns<Int64>) -> Revision? { turns.ended(turn) }
+    private func end(_ turn: PushTurns<Int64>.Turn, _ turns: inout PushTurns<Int64>) -> Revision? { turns.end(turn) }
 
     @Test func `authors take turns, and the messages of one keep their order`() throws {
         var turns = turns([("a", 1), ("a", 2), ("a", 3), ("b", 4), ("c", 5)])
@@ -25,7 +25,7 @@ import Testing
         var order: [Int64] = []
         while let turn = turns.next() {
             order.append(turn.job)
-            _ = turns.ended(turn)
+            _ = turns.end(turn)
         }
         #expect(order == [1, 4, 5, 2, 3])
         #expect(senders(&turns) == 0)
@@ -38,11 +38,11 @@ import Testing
         for expected: Int64 in [3, 4] {
             let turn = try next(&turns)
             #expect(turn.job == expected)
-            _ = turns.ended(turn)
+            _ = turns.end(turn)
         }
         let none = turns.next()?.job
         #expect(none == nil)
-        _ = turns.ended(slow)
+        _ = turns.end(slow)
         #expect(senders(&turns) == 1)
         let second = turns.next()?.job
         #expect(second == 2)
@@ -50,7 +50,7 @@ import Testing
 
     @Test func `the position that is kept has nothing before it that was not pushed`() throws {
         var turns = turns([("a", 3), ("b", 5), ("a", 7)])
-        turns.reached(Revision(9))
+        turns.noteReached(Revision(9))
         let first = try next(&turns)
         let second = try next(&turns)
         #expect(end(second, &turns) == Revision(2))
@@ -73,7 +73,7 @@ import Testing
         var turns = turns((1...200).map { ("author \($0)", $0) })
         #expect(senders(&turns) == PushTurns<Int64>.senders)
         #expect(senders(&turns) == 0)
-        while let turn = turns.next() { _ = turns.ended(turn) }
+        while let turn = turns.next() { _ = turns.end(turn) }
         _ = turns.append(201, of: "a", at: Revision(201))
         #expect(senders(&turns) == 1)
     }

@@ -54,7 +54,8 @@ struct SOAPInterface: Sendable {
                 let criteria = try reader.read(element, as: operation.input)[ServiceDefinition.inputName]
             else { throw SOAPFault(.sender, "There is no such operation.") }
             return Self.document(
-                200, try definition.answer(try search(criteria), of: operation, in: message.version), message.version)
+                200, try definition.writeResponse(try search(criteria), of: operation, in: message.version),
+                message.version)
         } catch let fault as SOAPFault {
             return Self.document(
                 500, definition.fault(fault, in: version, detail: [fault.code.rawValue, fault.reason, ""]), version)

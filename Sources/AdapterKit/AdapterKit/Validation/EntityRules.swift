@@ -148,7 +148,7 @@ extension EntityRules {
             switch field.source {
             case .creator, .createdAt, .createdPosition: existing[field.name]
             case .modifiedAt: .date(authorship.time)
-            case .callerOnCreate: try unchanged(field, existing, fields)
+            case .callerOnCreate: try existingValue(field, existing, fields)
             case .caller, .rules:
                 fields[field.name.text] == nil ? existing[field.name] : try set(field, fields, over: existing)
             }
@@ -165,7 +165,7 @@ extension EntityRules {
             switch field.source {
             case .creator, .createdAt, .createdPosition: existing[field.name]
             case .modifiedAt: .date(authorship.time)
-            case .callerOnCreate: try unchanged(field, existing, fields)
+            case .callerOnCreate: try existingValue(field, existing, fields)
             case .caller, .rules: try set(field, fields, over: existing)
             }
         }
@@ -187,7 +187,7 @@ extension EntityRules {
     }
 
     /// The caller's value of a field, checked; nil where there is none.
-    private func given(
+    private func callerValue(
         _ field: Field, _ fields: WireDictionary, over existing: Record? = nil
     ) throws(PorticoError) -> WireValue? {
         guard let sent = fields[field.name.text] else { return nil }
@@ -212,7 +212,7 @@ extension EntityRules {
     private func set(
         _ field: Field, _ fields: WireDictionary, over existing: Record? = nil
     ) throws(PorticoError) -> WireValue {
-        if let value = try given(field, fields, over: existing) { return value }
+        if let value = try callerValue(field, fields, over: existing) { return value }
         return try initial(field)
     }
 
@@ -222,11 +222,11 @@ extension EntityRules {
         return .null
     }
 
-    private func unchanged(
+    private func existingValue(
         _ field: Field, _ existing: Record, _ fields: WireDictionary
     ) throws(PorticoError) -> WireValue {
         let before = existing[field.name]
-        guard let sent = try given(field, fields), sent != before else { return before }
+        guard let sent = try callerValue(field, fields), sent != before else { return before }
         throw PorticoError(
             .requestInvalid, "\(field.name) cannot be changed once the record is there.", target: field.name.text)
     }

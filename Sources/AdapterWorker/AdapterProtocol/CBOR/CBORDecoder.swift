@@ -50,7 +50,7 @@ public struct CBORDecoder {
     public static func value(
         of bytes: UnsafeBufferPointer<UInt8>, limits: CBORLimits = CBORLimits()
     ) throws -> WireValue {
-        try measured(bytes, limits: limits).value
+        try measuredValue(bytes, limits: limits).value
     }
 
     /// The one item that the bytes are.
@@ -63,7 +63,7 @@ public struct CBORDecoder {
 
     /// As ``value(of:limits:)``, with about the bytes that the value takes in memory. They may be many times those of the item: a
     /// `null` has one byte.
-    static func measured(
+    static func measuredValue(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: CBORLimits
     ) throws -> (value: WireValue, memory: Int) {
         var decoder = CBORDecoder(bytes, limits)
@@ -115,7 +115,7 @@ public struct CBORDecoder {
         case 4, 5, 6:
             guard depth < limits.depth else { throw MessageError("a CBOR item of more than \(limits.depth) levels") }
             if head.major == 4 { return .array(try array(head, depth: depth + 1)) }
-            return try head.major == 5 ? .dictionary(map(head, depth: depth + 1)) : tagged(head, depth: depth + 1)
+            return try head.major == 5 ? .dictionary(map(head, depth: depth + 1)) : taggedValue(head, depth: depth + 1)
         default: return try simple(head)
         }
     }
@@ -244,7 +244,7 @@ public struct CBORDecoder {
             }
         }
         if areKnown || areDistinct(keys) { return WireDictionary(uncheckedUniqueKeys: entries) }
-        return try Self.checked(entries)
+        return try Self.dictionary(entries)
     }
 
     /// Whether no two keys are the same, of a few that are compared as they stand; false: it is not known.
@@ -277,7 +277,7 @@ public struct CBORDecoder {
             let key = try text(try self.head())
             entries.append(.init(key: key, value: try item(depth: depth)))
         }
-        return try Self.checked(entries)
+        return try Self.dictionary(entries)
     }
 
     private static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -286,14 +286,14 @@ public struct CBORDecoder {
         return all < 0x80
     }
 
-    private static func checked(_ entries: [WireDictionary.Entry]) throws -> WireDictionary {
+    private static func dictionary(_ entries: [WireDictionary.Entry]) throws -> WireDictionary {
         guard let members = WireDictionary(uniqueKeys: entries) else {
             throw MessageError("a CBOR map has a key twice")
         }
         return members
     }
 
-    private mutating func tagged(_ tag: Head, depth: Int) throws -> WireValue {
+    private mutating func taggedValue(_ tag: Head, depth: Int) throws -> WireValue {
         let content = try item(depth: depth)
         switch (tag.argument, content) {
         case (MessageTag.dateText, .string(let text)):

@@ -96,7 +96,7 @@ struct ConnectionState {
     }
 
     /// A request of the other side was answered.
-    mutating func served(_ number: Int) { servingMemory -= serving.removeValue(forKey: number) ?? 0 }
+    mutating func noteServed(_ number: Int) { servingMemory -= serving.removeValue(forKey: number) ?? 0 }
 
     /// The number of a new stream of this side; nil where there are too many.
     mutating func beginStream() -> Int? {

@@ -489,7 +489,8 @@ public final class MessageConnection: Sendable {
         while true {
             guard frames.fill({ socket.read(into: $0) }) > 0 else { return end(.disconnected) }
             do {
-                while let (value, memory) = try frames.next({ try CBORDecoder.measured($0, limits: limits.values) }) {
+                while let (value, memory) = try frames.next({ try CBORDecoder.measuredValue($0, limits: limits.values) }
+                ) {
                     guard receive(try Message(message: value), memory: memory) else { return }
                 }
             } catch {
@@ -519,7 +520,7 @@ public final class MessageConnection: Sendable {
             return { waiter?.resume(result.mapError { $0.error }) }
         case .ignore(let members): return { self.discardBody(of: members) }
         case .serve(let request) where request.method == RequestMethod.ping:
-            return { self.answer(request.number, .success(.null)) }
+            return { self.sendResult(request.number, .success(.null)) }
         case .serve(let request):
             // Under the lock, so that the task is there before it can be cancelled, and before it ends.
             let handler = state.handler
@@ -529,7 +530,7 @@ public final class MessageConnection: Sendable {
             let refusal = PorticoError(.overloaded, "Too much is asked for at once.", retryAfter: 1)
             return {
                 self.discardBody(of: request.parameters)
-                self.answer(request.number, .failure(CrossingError(refusal)))
+                self.sendResult(request.number, .failure(CrossingError(refusal)))
             }
         case .cancel(let number):
             let task = state.tasks[number]
@@ -572,19 +573,19 @@ public final class MessageConnection: Sendable {
     private func serve(_ request: Message.Request, _ handler: (any MessageHandler)?) async {
         defer { discardBody(of: request.parameters) }
         do {
-            answer(request.number, .success(try await handler?.respond(to: request, over: self) ?? .null))
+            sendResult(request.number, .success(try await handler?.respond(to: request, over: self) ?? .null))
         } catch let error as MessageError {
             // An error names members and quotes no value. A program may have passed on what its caller has sent.
             let refusal = PorticoError(.requestInvalid, "The parameters of \(request.method.prefix(50)): \(error)")
-            answer(request.number, .failure(CrossingError(refusal)))
+            sendResult(request.number, .failure(CrossingError(refusal)))
         } catch {
-            answer(request.number, .failure(CrossingError(error)))
+            sendResult(request.number, .failure(CrossingError(error)))
         }
     }
 
-    private func answer(_ number: Int, _ result: Result<WireValue, CrossingError>) {
+    private func sendResult(_ number: Int, _ result: Result<WireValue, CrossingError>) {
         let isServed: (inout State) -> Bool = { state in
-            state.machine.served(number)
+            state.machine.noteServed(number)
             state.tasks[number] = nil
             return state.end == nil
         }
@@ -697,7 +698,7 @@ private final class IncomingStream: ByteStream {
             defer { state.waiter = nil }
             return (state.waiter, state.pieces.isEmpty && state.isClaimed)
         }
-        if isDrained { finished() }
+        if isDrained { finish() }
         waiter?.resume(with: end.map { nil })
     }
 
@@ -715,7 +716,7 @@ private final class IncomingStream: ByteStream {
                     return (nil, 0)
                 }
                 guard let result else { return }
-                if taken > 0 { connection.took(taken, of: number) } else { finished() }
+                if taken > 0 { connection.took(taken, of: number) } else { finish() }
                 continuation.resume(with: result)
             }
         } onCancel: {
@@ -732,10 +733,10 @@ private final class IncomingStream: ByteStream {
             return (state.waiter, isOver)
         }
         waiter?.resume(throwing: CancellationError())
-        finished(isOver: isOver)
+        finish(isOver: isOver)
     }
 
-    private func finished(isOver: Bool = true) {
+    private func finish(isOver: Bool = true) {
         let whenDone = state.withLock { state in
             defer { state.whenDone = nil }
             return state.whenDone

@@ -72,7 +72,7 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
             ),
         ] as [(String?, String)])
     func `the answer's format follows the field`(field: String?, expected: String) throws {
-        let answer = try resource.answer(accept: field)
+        let answer = try resource.negotiate(accept: field)
         #expect("\(answer.format.name) \(answer.mediaType)" == expected)
     }
 
@@ -82,7 +82,7 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
     ])
     func `no match lists what there is`(field: String) {
         #expect(throws: NegotiationFailure.notAcceptable(all.map(\.mediaTypeWritten))) {
-            try resource.answer(accept: field)
+            try resource.negotiate(accept: field)
         }
     }
 
@@ -94,25 +94,25 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
     func `an element that breaks the grammar is passed over, and a field without any other says nothing`(field: String)
         throws
     {
-        let answer = try resource.answer(accept: field)
+        let answer = try resource.negotiate(accept: field)
         #expect(answer.format.name == .json && answer.range == nil)
-        #expect(try resource.answer(accept: "\(field), application/xml").format.name == .xml)
-        #expect(try resource.answer(accept: "application/xml, \(field)").format.name == .xml)
+        #expect(try resource.negotiate(accept: "\(field), application/xml").format.name == .xml)
+        #expect(try resource.negotiate(accept: "application/xml, \(field)").format.name == .xml)
     }
 
     @Test func `what Java's HttpURLConnection sends by default gets the default`() throws {
-        let answer = try resource.answer(accept: "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")
+        let answer = try resource.negotiate(accept: "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")
         #expect(answer.format.name == .json && answer.range?.quality == 200)
     }
 
     @Test(arguments: [("json", "json"), ("plist", "plist"), ("bplist", "bplist"), ("xml", "xml")])
     func `the query's format wins over the field`(name: String, expected: String) throws {
-        #expect(try resource.answer(accept: "text/html", override: name).format.name.text == expected)
+        #expect(try resource.negotiate(accept: "text/html", override: name).format.name.text == expected)
     }
 
     @Test(arguments: ["", "JSON", "cbor", "yaml"]) func `an unknown format in the query is not acceptable`(name: String)
     {
-        #expect(throws: NegotiationFailure.self) { try resource.answer(accept: nil, override: name) }
+        #expect(throws: NegotiationFailure.self) { try resource.negotiate(accept: nil, override: name) }
     }
 
     @Test(
@@ -123,16 +123,17 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
             ("application/json", "json application/json"),
         ] as [(String?, String)])
     func `on a feed text/xml means the property list`(field: String?, expected: String) throws {
-        let answer = try feed.answer(accept: field)
+        let answer = try feed.negotiate(accept: field)
         #expect("\(answer.format.name) \(answer.mediaType)" == expected)
     }
 
     @Test func `a route that prefers the binary encoding still answers application/x-plist with XML`() throws {
         let route = RouteFormats([BinaryPropertyListFormat(), plist])
-        #expect(try route.answer(accept: "application/x-plist").format.name == .plist)
-        #expect(try route.answer(accept: nil).format.name == .bplist)
+        #expect(try route.negotiate(accept: "application/x-plist").format.name == .plist)
+        #expect(try route.negotiate(accept: nil).format.name == .bplist)
         #expect(
-            try RouteFormats([BinaryPropertyListFormat()]).answer(accept: "application/plist").format.name == .bplist)
+            try RouteFormats([BinaryPropertyListFormat()]).negotiate(accept: "application/plist").format.name == .bplist
+        )
     }
 }
 

@@ -221,7 +221,7 @@ extension MirrorSimulation {
             counts.count("failed refreshes")
         }
         try throwViolation()
-        host.machine.ended(outcome, at: clock.now(), random: Double(random.below(100)) / 100)
+        host.machine.finish(outcome, at: clock.now(), random: Double(random.below(100)) / 100)
         trace.add("the refresh is \(outcome)")
     }
 
@@ -324,7 +324,7 @@ extension MirrorSimulation {
         do {
             _ = try await held.replacement.apply(held.options)
             host.stored = MirrorState(held.options.state)
-            host.machine.ended(.done(held.summary), at: clock.now(), random: 0.5)
+            host.machine.finish(.done(held.summary), at: clock.now(), random: 0.5)
             counts.count("released")
             trace.add("the operator releases it")
         } catch is ProcessEnded {
@@ -344,7 +344,7 @@ extension MirrorSimulation {
     private func read() async throws {
         if host.machine.read(at: clock.now()) == .wait, !isRefreshing { try await refreshIfDue() }
         let now = clock.now()
-        let asOf = plan.sabotage == .staleness ? host.machine.asOf : host.machine.served(at: now)
+        let asOf = plan.sabotage == .staleness ? host.machine.asOf : host.machine.servableTime(at: now)
         let limit = settings.staleFor / .seconds(1)
         guard let asOf else {
             counts.count("reads refused")

@@ -417,12 +417,12 @@ extension WriteSimulation {
             guard machine.drop(write.id) else { return }
             let (delivery, truth) = (delivery, system.read(write.record))
             protection.note(write.record)
-            try await store.transact(weight: 3) { try delivery.dropped(write, truth: truth, in: $0) }
+            try await store.transact(weight: 3) { try delivery.drop(write, truth: truth, in: $0) }
             awaited[write.id] = nil
             counts.count("dropped")
         } else {
             let delivery = delivery
-            try await store.transact(weight: 3) { try delivery.retried(write, in: $0) }
+            try await store.transact(weight: 3) { try delivery.retry(write, in: $0) }
             _ = machine.retry(write.id)
             counts.count("retried")
         }
@@ -578,7 +578,7 @@ extension WriteSimulation {
         case .begin(let id):
             let write = try await store.transact(weight: 1) { try delivery.begin(id, in: $0) }
             guard let write else {
-                _ = machine.sent(id, .made, at: now, random: chance)
+                _ = machine.noteSent(id, .made, at: now, random: chance)
                 return nil
             }
             if sabotage == .forgetfulness { try await store.transact(weight: 1) { try $0.removePendingWrite(id) } }
@@ -595,10 +595,10 @@ extension WriteSimulation {
         case .refuse(let write, let code, let isAwaited, let truth):
             protection.note(write.record)
             try await store.transact(weight: 3) {
-                try delivery.refused(write, code, "refused", isAwaited: isAwaited, truth: truth, in: $0)
+                try delivery.refuse(write, code, "refused", isAwaited: isAwaited, truth: truth, in: $0)
             }
             if isAwaited { system.toldNotMade.insert(write.key) }
-            _ = machine.sent(write.id, .refused, at: now, random: chance)
+            _ = machine.noteSent(write.id, .refused, at: now, random: chance)
             counts.count("refused")
             return nil
         case .lookFor(let id):
@@ -629,9 +629,9 @@ extension WriteSimulation {
                 counts.count("keys taken")
                 trace.add("\(write.record) is \(id) from now on")
             }
-            _ = try await store.transact(weight: 3) { try delivery.made(write, stored: fields, in: $0) }
-            machine.hasMoved(write.record)
-            _ = machine.sent(write.id, .made, at: now, random: chance)
+            _ = try await store.transact(weight: 3) { try delivery.complete(write, stored: fields, in: $0) }
+            machine.noteMoved(write.record)
+            _ = machine.noteSent(write.id, .made, at: now, random: chance)
             madeMeanwhile.insert(id ?? write.record)
             if awaited.removeValue(forKey: write.id) != nil {
                 // Its caller has the answer.
@@ -643,9 +643,9 @@ extension WriteSimulation {
             let isAwaited = awaited.removeValue(forKey: write.id) != nil
             return .refuse(write, code, isAwaited: isAwaited, isAwaited ? .unavailable : system.read(write.record))
         case .notMade(let detail):
-            try await store.transact(weight: 2) { try delivery.notMade(write, detail, "not yet", in: $0) }
+            try await store.transact(weight: 2) { try delivery.requeue(write, detail, "not yet", in: $0) }
             let isAwaited = awaited[write.id] != nil
-            switch machine.sent(write.id, .notMade, isAwaited: isAwaited, at: now, random: chance) {
+            switch machine.noteSent(write.id, .notMade, isAwaited: isAwaited, at: now, random: chance) {
             case .giveUp:
                 awaited[write.id] = nil
                 try await toldNotMade(write.id)
@@ -654,8 +654,8 @@ extension WriteSimulation {
             }
         case .unknown(let detail):
             counts.count("lost")
-            try await store.transact(weight: 1) { try delivery.lost(write, detail, in: $0) }
-            if machine.sent(write.id, .unknown, at: now, random: chance) == .staysUnknown {
+            try await store.transact(weight: 1) { try delivery.markLost(write, detail, in: $0) }
+            if machine.noteSent(write.id, .unknown, at: now, random: chance) == .staysUnknown {
                 try await stayUnknown(write)
             }
         }
@@ -664,7 +664,7 @@ extension WriteSimulation {
 
     private func stayUnknown(_ write: PendingWrite) async throws {
         let delivery = delivery
-        try await store.transact(weight: 1) { try delivery.staysUnknown(write.id, "unknown", in: $0) }
+        try await store.transact(weight: 1) { try delivery.markUnknown(write.id, "unknown", in: $0) }
         awaited[write.id] = nil
         counts.count("unknown")
     }
@@ -683,7 +683,7 @@ extension WriteSimulation {
         if case .found(let found) = record { fields = found }
         protection.note(write.record)
         let stored = fields
-        _ = try await store.transact(weight: 3) { try delivery.made(write, stored: stored, in: $0) }
+        _ = try await store.transact(weight: 3) { try delivery.complete(write, stored: stored, in: $0) }
         _ = machine.readBack(write.id, isMade: true, at: now, random: chance)
         awaited[write.id] = nil
         asWanted.insert(write.key)

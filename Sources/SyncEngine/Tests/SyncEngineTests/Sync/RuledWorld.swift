@@ -100,7 +100,7 @@ private struct RemoteRuleFixture: RemoteRecordRules {
 
         var isComplete: Bool { questions.withLock { $0.open.isEmpty } }
         func begin(at position: Revision) { questions.withLock { $0.open = [] } }
-        func created(_ id: RecordID) {}
+        func noteCreated(_ id: RecordID) {}
         func ask() async throws {
             questions.withLock {
                 $0.known.formUnion($0.open)

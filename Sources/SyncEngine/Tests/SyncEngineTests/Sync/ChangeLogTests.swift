@@ -3,7 +3,7 @@ import MemoryStore
 import RecordStorage
 import Testing
 
-@Suite struct ChangeFeedTests {
+@Suite struct ChangeLogTests {
     private let ann = SyncWorld.user("ann")
     private let ben = SyncWorld.user("ben")
 

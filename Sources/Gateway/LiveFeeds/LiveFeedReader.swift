@@ -5,7 +5,7 @@ import ValueTree
 import WireFormats
 
 /// Turns a stretch of the log into a feed's events.
-struct FeedReader: Sendable {
+struct LiveFeedReader: Sendable {
     let feed: LiveFeed
     let adapter: AdapterName
     let epoch: Epoch
@@ -28,9 +28,10 @@ struct FeedReader: Sendable {
     }
 
     /// Throws `sync.fetchAgain` for a position below the log's floor.
-    func page(after position: Revision, limits: FeedSettings, at snapshot: any StoreSnapshot) throws -> FeedPage {
+    func page(after position: Revision, limits: LiveFeedSettings, at snapshot: any StoreSnapshot) throws -> LiveFeedPage
+    {
         let entries = try snapshot.changes(after: position, limit: limits.page)
-        var changes: [FeedChanges] = []
+        var changes: [LiveFeedChanges] = []
         var bytes = 0
         for (index, entry) in entries.enumerated() {
             if entry.collection == groups {
@@ -42,12 +43,12 @@ struct FeedReader: Sendable {
             }
             bytes += changes.last?.event.readableBytes ?? 0
             if bytes > limits.pieceBytes {
-                return FeedPage(changes: changes, through: entry.position, isComplete: false)
+                return LiveFeedPage(changes: changes, through: entry.position, isComplete: false)
             }
         }
         let isComplete = entries.count < limits.page
         let last = entries.last?.position ?? position
-        return FeedPage(
+        return LiveFeedPage(
             changes: changes, through: isComplete ? max(last, snapshot.position) : last, isComplete: isComplete)
     }
 
@@ -58,11 +59,11 @@ struct FeedReader: Sendable {
     }
 }
 
-extension FeedReader {
+extension LiveFeedReader {
     /// Nothing for what was removed since, or belongs to no group: a later entry has what became of it.
     private func change(
         _ entry: LogEntry, _ source: LiveFeed.Source, at snapshot: any StoreSnapshot
-    ) throws -> [FeedChanges] {
+    ) throws -> [LiveFeedChanges] {
         var data: WireDictionary = [:]
         let name: EventName?
         let group: WireValue?
@@ -78,14 +79,14 @@ extension FeedReader {
         }
         guard let name, let id = group.flatMap({ RecordID(key: $0) }) else { return [] }
         return [
-            FeedChanges(
+            LiveFeedChanges(
                 position: entry.position, group: id, event: try text(name, data, at: entry.position), membership: nil)
         ]
     }
 
     private func membership(
         _ entry: LogEntry, later: ArraySlice<LogEntry>, at snapshot: any StoreSnapshot
-    ) throws -> [FeedChanges] {
+    ) throws -> [LiveFeedChanges] {
         let record = try snapshot.record(entry.id, in: entry.collection, visible: nil)
         let next = later.first { $0.id == entry.id && $0.collection == entry.collection }
         let before = entry.previousRevision == nil ? [] : names(entry.previousScopeValues[feed.group.members.text])
@@ -100,7 +101,7 @@ extension FeedReader {
         guard !joined.isEmpty || !left.isEmpty else {
             guard let record else { return [] }
             let event = try text(feed.group.changed, visibleMembers(record), at: entry.position)
-            return [FeedChanges(position: entry.position, group: entry.id, event: event, membership: nil)]
+            return [LiveFeedChanges(position: entry.position, group: entry.id, event: event, membership: nil)]
         }
         var data = record.map(visibleMembers) ?? [key: .string(entry.id.text)]
         data["joined"] = .array(joined.map(WireValue.string))
@@ -109,10 +110,10 @@ extension FeedReader {
             key: .string(entry.id.text), "joined": [], "left": .array(left.map(WireValue.string)),
         ]
         return [
-            FeedChanges(
+            LiveFeedChanges(
                 position: entry.position, group: entry.id,
                 event: try text(feed.group.membership, data, at: entry.position),
-                membership: FeedChanges.Membership(
+                membership: LiveFeedChanges.Membership(
                     joined: joined, left: left,
                     departureEvent: try text(feed.group.membership, departureEvent, at: entry.position)))
         ]
@@ -127,12 +128,12 @@ extension FeedReader {
     private func names(_ value: WireValue?) -> [String] { (value?.arrayValue ?? []).compactMap(\.stringValue) }
 
     private func text(_ name: EventName, _ data: WireDictionary, at position: Revision) throws -> ByteBuffer {
-        try ServerSentEvents.event(name.text, id: FeedPosition.text(position, in: epoch), data: .dictionary(data))
+        try ServerSentEvents.event(name.text, id: LiveFeedPosition.text(position, in: epoch), data: .dictionary(data))
     }
 }
 
 /// One entry of the log as members of a group receive it: one event, written once for all of them.
-struct FeedChanges: Sendable {
+struct LiveFeedChanges: Sendable {
     let position: Revision
     let group: RecordID
     let event: ByteBuffer
@@ -155,8 +156,8 @@ struct FeedChanges: Sendable {
 }
 
 /// A stretch of the log.
-struct FeedPage: Sendable {
-    let changes: [FeedChanges]
+struct LiveFeedPage: Sendable {
+    let changes: [LiveFeedChanges]
     /// The last position that was looked at.
     let through: Revision
     /// Whether that was the end of the log.
@@ -164,7 +165,7 @@ struct FeedPage: Sendable {
 }
 
 /// The position of an event, as in its id: the store's epoch, a dot, the operation id.
-struct FeedPosition {
+struct LiveFeedPosition {
     static func text(_ position: Revision, in epoch: Epoch) -> String { "\(epoch).\(position)" }
 
     /// Nil for what is no id of this store's history.

@@ -4,7 +4,7 @@ import AdapterKit
 ///
 /// A record is returned where the caller sees it, or saw it in some state since the mark: a caller that read page by page
 /// may have got each of them.
-struct ChangeFeedReader {
+struct ChangeLogReader {
     /// Log entries that are looked at for one page, visible to the caller or not.
     private static let scan = 20_000
     /// And read at once.
@@ -12,7 +12,7 @@ struct ChangeFeedReader {
 
     let mark: ChangeCursor
     private let snapshot: any StoreSnapshot
-    private let scopes: [CollectionID: ChangeFeedScope]
+    private let scopes: [CollectionID: ChangeLogScope]
     private let history: RowHistory
     private let memberships: GroupMemberships
 
@@ -23,9 +23,9 @@ struct ChangeFeedReader {
         var digest = StableHash()
         digest.add(principal?.id ?? "")
         let replacements = try snapshot.replacements()
-        var scopes: [CollectionID: ChangeFeedScope] = [:]
+        var scopes: [CollectionID: ChangeLogScope] = [:]
         for name in names.sorted() {
-            let scope = try ChangeFeedScope(name, of: declaration, for: principal)
+            let scope = try ChangeLogScope(name, of: declaration, for: principal)
             scopes[scope.id] = scope
             digest.add(scope)
             for id in [scope.id] + scope.groupCollections {
@@ -43,7 +43,7 @@ struct ChangeFeedReader {
     func page(since old: ChangeCursor, limit: Int) throws -> ChangedRecordPage {
         guard old.history == mark.history, old.scopeHash == mark.scopeHash else { throw Self.unknown }
         guard old.position <= mark.position else { throw Self.unknown }
-        let touched = try touched(since: old.position, limit: limit)
+        let touched = try touchedRows(since: old.position, limit: limit)
         try checkGroups(touched, since: old.position)
         let records = try touched.rows.compactMap { try news($0, since: old.position) }
         let end = ChangeCursor(history: mark.history, position: touched.end, scopeHash: mark.scopeHash)
@@ -62,7 +62,7 @@ struct ChangeFeedReader {
     }
 
     /// Records that the log names after a position, each once, up to where it was read.
-    private func touched(since position: Revision, limit: Int) throws -> Touched {
+    private func touchedRows(since position: Revision, limit: Int) throws -> Touched {
         var touched = Touched(end: position)
         var seen: Set<Row> = []
         var scanned = 0
@@ -122,7 +122,7 @@ struct ChangeFeedReader {
 }
 
 /// The rows of one entity whose changes a caller gets.
-struct ChangeFeedScope {
+struct ChangeLogScope {
     let id: CollectionID
     /// Nil: the adapter itself, which sees every row.
     let principal: Principal?
@@ -167,5 +167,5 @@ struct ChangeFeedScope {
 }
 
 extension StableHash {
-    mutating func add(_ scope: ChangeFeedScope) { scope.add(to: &self) }
+    mutating func add(_ scope: ChangeLogScope) { scope.add(to: &self) }
 }

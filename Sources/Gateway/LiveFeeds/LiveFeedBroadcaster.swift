@@ -6,17 +6,17 @@ import ValueTree
 
 /// Reads the log once for all streams of one feed and delivers each event to the event loops of the streams that it
 /// concerns.
-final class FeedBroadcaster: Sendable {
-    let reader: FeedReader
-    private let current: Mutex<FeedSettings>
+final class LiveFeedBroadcaster: Sendable {
+    let reader: LiveFeedReader
+    private let current: Mutex<LiveFeedSettings>
     private let store: any Store
     private let log: Log
-    private let subscriptions = Mutex(FeedSubscriptions<FeedSink>())
+    private let subscriptions = Mutex(LiveFeedSubscriptions<LiveFeedSink>())
     private let presence: Mutex<PresenceList>
     private let backlog = Mutex(SignalBacklog())
     private let fanOut: CommitFanOut
 
-    init(_ reader: FeedReader, store: any Store, settings: FeedSettings, log: Log) {
+    init(_ reader: LiveFeedReader, store: any Store, settings: LiveFeedSettings, log: Log) {
         self.reader = reader
         self.store = store
         current = Mutex(settings)
@@ -25,10 +25,10 @@ final class FeedBroadcaster: Sendable {
         fanOut = CommitFanOut(of: store)
     }
 
-    private var settings: FeedSettings { current.withLock { $0 } }
+    private var settings: LiveFeedSettings { current.withLock { $0 } }
 
     /// From now on, for streams that are open too. Departures that are due already stay as they are.
-    func use(_ settings: FeedSettings) {
+    func use(_ settings: LiveFeedSettings) {
         current.withLock { $0 = settings }
         presence.withLock { $0.use(grace: settings.presenceGrace) }
     }
@@ -46,7 +46,7 @@ final class FeedBroadcaster: Sendable {
     /// does not name yet.
     enum CatchUp {
         /// A stretch of the log, and the account's groups at that moment.
-        case page(FeedPage, groups: Set<RecordID>)
+        case page(LiveFeedPage, groups: Set<RecordID>)
         /// The log cannot be gone on with from there; here it ends.
         case restart(at: Revision)
     }
@@ -57,7 +57,7 @@ final class FeedBroadcaster: Sendable {
             try await store.withReadSnapshot { snapshot in
                 let end = snapshot.position
                 guard let position else {
-                    let nothing = FeedPage(changes: [], through: end, isComplete: true)
+                    let nothing = LiveFeedPage(changes: [], through: end, isComplete: true)
                     return .page(nothing, groups: try reader.groups(of: name, at: snapshot))
                 }
                 guard position >= snapshot.floor, position <= end,
@@ -71,9 +71,10 @@ final class FeedBroadcaster: Sendable {
     }
 }
 
-extension FeedBroadcaster {
+extension LiveFeedBroadcaster {
     /// False where the stream has to catch up once more.
-    func attach(_ number: UInt64, _ name: String, _ groups: Set<RecordID>, at known: Revision, _ sink: FeedSink) -> Bool
+    func attach(_ number: UInt64, _ name: String, _ groups: Set<RecordID>, at known: Revision, _ sink: LiveFeedSink)
+        -> Bool
     {
         let isAttached = subscriptions.withLock { subscriptions in
             guard subscriptions.attach(number, name, hearing: groups, knowing: known, sink) else { return false }
@@ -94,23 +95,23 @@ extension FeedBroadcaster {
     }
 
     /// A heartbeat that names the log's position, behind every event up to it.
-    func beat(_ sink: FeedSink) {
+    func beat(_ sink: LiveFeedSink) {
         subscriptions.withLock { subscriptions in
             guard let position = subscriptions.position, let loop = sink.eventLoop else { return }
-            let text = ServerSentEvents.heartbeat(id: FeedPosition.text(position, in: reader.epoch))
+            let text = ServerSentEvents.heartbeat(id: LiveFeedPosition.text(position, in: reader.epoch))
             loop.execute { sink.beat(position, text) }
         }
     }
 
     func signal(_ event: ByteBuffer, to groups: Set<RecordID>, except name: String, atMost limit: Int? = nil) {
         subscriptions.withLock { subscriptions in
-            var sinks: [ObjectIdentifier: FeedSink] = [:]
+            var sinks: [ObjectIdentifier: LiveFeedSink] = [:]
             for group in groups {
                 let listeners = subscriptions.listeners(of: group, except: name)
                 if let limit, listeners.count > limit { continue }
                 for sink in listeners { sinks[ObjectIdentifier(sink)] = sink }
             }
-            var byLoop = DeliveriesByLoop<FeedSink>()
+            var byLoop = DeliveriesByLoop<LiveFeedSink>()
             for sink in sinks.values {
                 if let loop = sink.eventLoop { byLoop.append(sink, on: loop) }
             }
@@ -127,7 +128,7 @@ extension FeedBroadcaster {
     func names(in group: RecordID) -> Set<String> { subscriptions.withLock { $0.names(in: group) } }
 }
 
-extension FeedBroadcaster {
+extension LiveFeedBroadcaster {
     private func advance() async {
         while let position = subscriptions.withLock({ $0.position }) {
             let end = store.position
@@ -146,7 +147,7 @@ extension FeedBroadcaster {
     }
 
     /// Handed over while the subscriptions are locked, so that events reach each event loop in the log's order.
-    private static func send(_ deliveries: [FeedSubscriptions<FeedSink>.Delivery]) {
+    private static func send(_ deliveries: [LiveFeedSubscriptions<LiveFeedSink>.Delivery]) {
         var eventsOfSinks: [ObjectIdentifier: SinkEvents] = [:]
         for delivery in deliveries {
             for sink in delivery.sinks {
@@ -164,7 +165,7 @@ extension FeedBroadcaster {
     }
 
     private struct SinkEvents: Sendable {
-        let sink: FeedSink
+        let sink: LiveFeedSink
         var events: [(position: Revision, event: ByteBuffer)] = []
     }
 
@@ -175,7 +176,7 @@ extension FeedBroadcaster {
     }
 
     private func sendDepartures() {
-        for (name, groups) in presence.withLock({ $0.departed(at: .now) }) {
+        for (name, groups) in presence.withLock({ $0.takeDeparted(at: .now) }) {
             deliver(name, isOnline: false, in: groups)
         }
     }
@@ -211,11 +212,11 @@ struct SignalBacklog {
     }
 }
 
-/// The streams of a feed that are up to date, and the groups of each. The state machine behind ``FeedBroadcaster``,
+/// The streams of a live feed that are up to date, and the groups of each. The state machine behind ``LiveFeedBroadcaster``,
 /// without effects.
 ///
 /// Every stream in it has sent all that concerns it up to ``position``, or will by what ``take(_:)`` returned.
-struct FeedSubscriptions<Sink> {
+struct LiveFeedSubscriptions<Sink> {
     /// One event and the streams that it reaches.
     struct Delivery {
         let position: Revision
@@ -265,7 +266,7 @@ struct FeedSubscriptions<Sink> {
     }
 
     /// The next stretch of the log.
-    mutating func take(_ page: FeedPage) -> [Delivery] {
+    mutating func take(_ page: LiveFeedPage) -> [Delivery] {
         guard position != nil else { return [] }
         defer { pass(to: page.through) }
         return page.changes.flatMap { take($0) }
@@ -285,8 +286,8 @@ struct FeedSubscriptions<Sink> {
     mutating func detachAll() -> [Sink] { Array(streams.keys).compactMap { detach($0) } }
 }
 
-extension FeedSubscriptions {
-    private mutating func take(_ changes: FeedChanges) -> [Delivery] {
+extension LiveFeedSubscriptions {
+    private mutating func take(_ changes: LiveFeedChanges) -> [Delivery] {
         guard let membership = changes.membership else { return [delivery(changes, changes.event)] }
         for number in streams(of: membership.joined, before: changes.position) { hear(changes.group, number) }
         var gone: [Sink] = []
@@ -300,7 +301,7 @@ extension FeedSubscriptions {
         return [delivery(changes, changes.event), departureEvent]
     }
 
-    private func delivery(_ changes: FeedChanges, _ event: ByteBuffer) -> Delivery {
+    private func delivery(_ changes: LiveFeedChanges, _ event: ByteBuffer) -> Delivery {
         Delivery(position: changes.position, event: event, sinks: byGroup[changes.group].map { Array($0.values) } ?? [])
     }
 
@@ -353,7 +354,7 @@ struct PresenceList {
     }
 
     /// The accounts that stayed away, each announced once.
-    mutating func departed(at now: ContinuousClock.Instant) -> [(name: String, groups: Set<RecordID>)] {
+    mutating func takeDeparted(at now: ContinuousClock.Instant) -> [(name: String, groups: Set<RecordID>)] {
         let gone = leaving.filter { $0.value.due <= now }
         for name in gone.keys { leaving[name] = nil }
         return gone.map { ($0.key, $0.value.groups) }

@@ -5,38 +5,39 @@ import Testing
 
 @testable import Gateway
 
-@Suite struct FeedSubscriptionsTests {
+@Suite struct LiveFeedSubscriptionsTests {
     private let lunch: RecordID = "lunch"
 
     private func changes(
         _ position: Int64, _ group: RecordID, joined: [String] = [], left: [String] = []
-    ) -> FeedChanges {
-        let membership = FeedChanges.Membership(joined: joined, left: left, departureEvent: ByteBuffer(string: "bye"))
-        return FeedChanges(
+    ) -> LiveFeedChanges {
+        let membership = LiveFeedChanges.Membership(
+            joined: joined, left: left, departureEvent: ByteBuffer(string: "bye"))
+        return LiveFeedChanges(
             position: Revision(position), group: group, event: ByteBuffer(string: "\(position)"),
             membership: joined.isEmpty && left.isEmpty ? nil : membership)
     }
 
-    private func page(_ changes: FeedChanges...) -> FeedPage {
-        FeedPage(changes: changes, through: changes.last?.position ?? Revision(0), isComplete: true)
+    private func page(_ changes: LiveFeedChanges...) -> LiveFeedPage {
+        LiveFeedPage(changes: changes, through: changes.last?.position ?? Revision(0), isComplete: true)
     }
 
     /// Who is told what, in order.
-    private func told(_ deliveries: [FeedSubscriptions<String>.Delivery]) -> [String] {
+    private func told(_ deliveries: [LiveFeedSubscriptions<String>.Delivery]) -> [String] {
         deliveries.flatMap { delivery in
             delivery.sinks.sorted().map { "\($0): \(String(buffer: delivery.event))" }
         }
     }
 
     @Test func `a group's listeners are told, and nobody else`() {
-        var subscriptions = FeedSubscriptions<String>()
+        var subscriptions = LiveFeedSubscriptions<String>()
         #expect(subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A") == true)
         #expect(subscriptions.attach(2, "bob", hearing: ["other"], knowing: Revision(5), "B") == true)
         #expect(told(subscriptions.take(page(changes(6, lunch), changes(7, "other")))) == ["A: 6", "B: 7"])
     }
 
     @Test func `who knows less than was read has to look again`() {
-        var subscriptions = FeedSubscriptions<String>()
+        var subscriptions = LiveFeedSubscriptions<String>()
         #expect(subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A") == true)
         _ = subscriptions.take(page(changes(8, lunch)))
         #expect(subscriptions.attach(2, "bob", hearing: [lunch], knowing: Revision(7), "B") == false)
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test func `who comes hears from then on and who goes hears the departureEvent alone`() {
-        var subscriptions = FeedSubscriptions<String>()
+        var subscriptions = LiveFeedSubscriptions<String>()
         _ = subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
         _ = subscriptions.attach(2, "bob", hearing: [], knowing: Revision(5), "B")
         let first = subscriptions.take(page(changes(6, lunch), changes(7, lunch, joined: ["bob"]), changes(8, lunch)))
@@ -54,7 +55,7 @@ import Testing
     }
 
     @Test func `a change that a stream found out for itself is not applied to it again`() {
-        var subscriptions = FeedSubscriptions<String>()
+        var subscriptions = LiveFeedSubscriptions<String>()
         _ = subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
         // Bob joined at 6 and left at 7 before his stream looked, at 8.
         _ = subscriptions.attach(2, "bob", hearing: [], knowing: Revision(8), "B")
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test func `without listeners the log is not followed`() {
-        var subscriptions = FeedSubscriptions<String>()
+        var subscriptions = LiveFeedSubscriptions<String>()
         _ = subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
         subscriptions.detach(1)
         #expect(subscriptions.position == nil)
@@ -95,11 +96,11 @@ import Testing
         #expect(list.arrive("alice", 2) == false)
         list.leave("alice", 1, [lunch], at: now)
         list.leave("alice", 2, [lunch], at: now)
-        #expect(list.departed(at: now + .seconds(4)).count == 0)
+        #expect(list.takeDeparted(at: now + .seconds(4)).count == 0)
         #expect(list.arrive("alice", 3) == false)
         list.leave("alice", 3, [lunch], at: now)
-        #expect(list.departed(at: now + .seconds(6)).map(\.name) == ["alice"])
-        #expect(list.departed(at: now + .seconds(7)).count == 0)
+        #expect(list.takeDeparted(at: now + .seconds(6)).map(\.name) == ["alice"])
+        #expect(list.takeDeparted(at: now + .seconds(7)).count == 0)
         #expect(list.arrive("alice", 4) == true)
     }
 }

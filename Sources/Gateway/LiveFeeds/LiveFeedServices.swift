@@ -6,10 +6,10 @@ import RecordStorage
 import ValueTree
 
 /// Every live feed that adapters declare, for as long as the host runs.
-public struct FeedServices: Sendable {
+public struct LiveFeedServices: Sendable {
     struct Served: Sendable {
         let adapter: ServedAdapter
-        let broadcaster: FeedBroadcaster
+        let broadcaster: LiveFeedBroadcaster
     }
 
     let feeds: [Served]
@@ -18,23 +18,24 @@ public struct FeedServices: Sendable {
     /// The feeds of these adapters, whose streams are admitted by `sync`. `old`: those of the configuration before; feeds of adapters
     /// that were there (``ServedAdapter/hasParts(of:)``) go on. Throws where a declaration makes no sense.
     public init(
-        _ old: FeedServices? = nil, adapters: [ServedAdapter], store: any Store, sync: SyncServices,
-        settings: FeedSettings, log: Log
+        _ old: LiveFeedServices? = nil, adapters: [ServedAdapter], store: any Store, sync: SyncServices,
+        settings: LiveFeedSettings, log: Log
     ) throws {
         live = sync.live
         feeds = try adapters.flatMap { served in
             let known = old?.feeds.filter { $0.adapter.hasParts(of: served) } ?? []
             guard known.isEmpty else { return known.map { Served(adapter: served, broadcaster: $0.broadcaster) } }
             return try served.declaration.liveFeeds.map { feed in
-                let reader = try FeedReader(feed, of: served.declaration, epoch: store.epoch)
+                let reader = try LiveFeedReader(feed, of: served.declaration, epoch: store.epoch)
                 return Served(
-                    adapter: served, broadcaster: FeedBroadcaster(reader, store: store, settings: settings, log: log))
+                    adapter: served,
+                    broadcaster: LiveFeedBroadcaster(reader, store: store, settings: settings, log: log))
             }
         }
     }
 
     /// From now on, for streams that are open too.
-    public func use(_ settings: FeedSettings) {
+    public func use(_ settings: LiveFeedSettings) {
         for feed in feeds { feed.broadcaster.use(settings) }
     }
 
@@ -52,7 +53,7 @@ public struct FeedServices: Sendable {
     /// An adapter's way to those who listen to its feeds.
     public func signals(of adapter: AdapterName) -> any LiveSignals {
         let own = feeds.filter { $0.adapter.declaration.name == adapter }
-        return FeedSignals(
+        return LiveFeedSignals(
             hubs: Dictionary(own.map { ($0.broadcaster.reader.feed.name, $0.broadcaster) }, uniquingKeysWith: { $1 }))
     }
 
@@ -61,14 +62,14 @@ public struct FeedServices: Sendable {
         return feeds.map { feed in
             Route(
                 .get, feed.broadcaster.reader.feed.path,
-                FeedEndpoint(served: feed.adapter, broadcaster: feed.broadcaster, live: live, credentials: watch))
+                LiveFeedEndpoint(served: feed.adapter, broadcaster: feed.broadcaster, live: live, credentials: watch))
         }
     }
 }
 
 /// One adapter's signals.
-private struct FeedSignals: LiveSignals {
-    let hubs: [LiveFeedName: FeedBroadcaster]
+private struct LiveFeedSignals: LiveSignals {
+    let hubs: [LiveFeedName: LiveFeedBroadcaster]
 
     func signal(
         _ event: EventName, _ data: WireDictionary, in group: RecordID, of feed: LiveFeedName, from sender: String
@@ -87,7 +88,7 @@ private struct FeedSignals: LiveSignals {
 }
 
 /// Settings of live feeds, each value by its name in the configuration reference.
-public struct FeedSettings: Sendable, Equatable {
+public struct LiveFeedSettings: Sendable, Equatable {
     /// `live.limits.page`: log entries looked at for one piece.
     public var page = 500
     /// `live.limits.piece`: bytes after which a piece ends.
@@ -103,9 +104,9 @@ public struct FeedSettings: Sendable, Equatable {
 }
 
 /// The path of an adapter's live feed.
-struct FeedEndpoint: Endpoint {
+struct LiveFeedEndpoint: Endpoint {
     let served: ServedAdapter
-    let broadcaster: FeedBroadcaster
+    let broadcaster: LiveFeedBroadcaster
     let live: LiveBroadcaster
     let credentials: CredentialWatch
 
@@ -143,7 +144,7 @@ struct FeedEndpoint: Endpoint {
             let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
             var response = GatewayResponse(
                 .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no"])
-            response.stream = FeedStream(
+            response.stream = LiveFeedStream(
                 broadcaster, for: request.caller,
                 after: request.request.headers[.lastEventID] ?? request.request.target["after"],
                 ticket: ticket, watch: watch, requestID: request.request.id)

@@ -7,9 +7,9 @@ import Synchronization
 /// One caller's stream of a feed.
 ///
 /// It begins with what its client missed, read from the log page by page as the peer takes them. Once it knows everything
-/// it is attached to the ``FeedBroadcaster``, which writes events past it straight to the channel; the stream's task only sleeps
+/// it is attached to the ``LiveFeedBroadcaster``, which writes events past it straight to the channel; the stream's task only sleeps
 /// then. A peer that does not keep up is detached and catches up from the log again, so a slow one costs one page.
-final class FeedStream: ResponseStream {
+final class LiveFeedStream: ResponseStream {
     private struct State {
         var isGreeted = false
         var isReady = false
@@ -17,17 +17,17 @@ final class FeedStream: ResponseStream {
         var groups: Set<RecordID> = []
     }
 
-    private let broadcaster: FeedBroadcaster
+    private let broadcaster: LiveFeedBroadcaster
     private let name: String
     private let ticket: LiveTicket
     private let watch: CredentialWatch.Hold
     private let requestID: String
-    private let sink: FeedSink
+    private let sink: LiveFeedSink
     private let state = Mutex(State())
 
     /// `last`: the id of the last event that the client has; nil: it begins here.
     init(
-        _ broadcaster: FeedBroadcaster, for caller: Caller, after last: String?, ticket: LiveTicket,
+        _ broadcaster: LiveFeedBroadcaster, for caller: Caller, after last: String?, ticket: LiveTicket,
         watch: CredentialWatch.Hold,
         requestID: String
     ) {
@@ -36,8 +36,8 @@ final class FeedStream: ResponseStream {
         self.ticket = ticket
         self.watch = watch
         self.requestID = requestID
-        let known = last.map { FeedPosition.read($0, in: broadcaster.reader.epoch) ?? Self.unknown }
-        sink = FeedSink(
+        let known = last.map { LiveFeedPosition.read($0, in: broadcaster.reader.epoch) ?? Self.unknown }
+        sink = LiveFeedSink(
             after: known, isOver: { watch.isExpired },
             fellBehind: {
                 broadcaster.detach(ticket.number)
@@ -102,11 +102,11 @@ final class FeedStream: ResponseStream {
     }
 }
 
-extension FeedStream {
+extension LiveFeedStream {
     /// The next events from the log; nil once the stream knows everything and is attached.
     private func catchUpEvents() async throws -> ByteBuffer? {
         while true {
-            let (page, groups): (FeedPage, Set<RecordID>)
+            let (page, groups): (LiveFeedPage, Set<RecordID>)
             switch try await broadcaster.catchUp(after: sink.position, for: name) {
             case .restart(let end): return restart(at: end)
             case .page(let found, let heard): (page, groups) = (found, heard)
@@ -138,14 +138,14 @@ extension FeedStream {
         }
     }
 
-    private func id(_ position: Revision) -> String { FeedPosition.text(position, in: broadcaster.reader.epoch) }
+    private func id(_ position: Revision) -> String { LiveFeedPosition.text(position, in: broadcaster.reader.epoch) }
 }
 
 /// Where one stream's events go: straight to its channel, on the channel's event loop, as long as the peer takes them.
 ///
 /// Nothing is queued beyond what the channel holds before it says that it is not writable. From then on events pass the
 /// sink by; the stream finds them in the log once the peer reads on.
-final class FeedSink: Sendable {
+final class LiveFeedSink: Sendable {
     private struct State {
         var channel: (any BodyChannel)?
         /// The last event that was written, or up to which nothing concerned the stream.
