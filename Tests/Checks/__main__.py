@@ -1,6 +1,6 @@
 """`python3 Tests/Checks [RULE …] [--root DIR]` checks the repository against its rules; exit 1 where one is broken.
 
-`--write-table` renews docs/module-dependencies.md, the lists public-surface.txt, openings.json and the paths in docs/ARCHITECTURE.md. Standard library only: it runs on a bare machine.
+`--write-table` renews docs/module-dependencies.md, the lists public-surface.txt, openings.json, participles.json and repeated.json, and the paths in docs/ARCHITECTURE.md. Standard library only: it runs on a bare machine.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from repository import Repository
-from rules import ALL, dependency_table, openings, public_surface, walks
+from rules import ALL, dependency_table, openings, participles, public_surface, repeated, walks
 
 
 def main():
@@ -19,6 +19,8 @@ def main():
         dependency_table.write(repository)
         public_surface.write(repository)
         openings.write(repository)
+        participles.write(repository)
+        repeated.write(repository)
         return walks.write(repository)
     broken = sum(_run(name, repository) for name in arguments.rules or ALL)
     sys.exit(1 if broken else 0)

@@ -16,16 +16,11 @@ from pathlib import Path
 
 import folder_cycles
 from repository import Repository
-from rules import documentation, openings
+from rules import documentation, openings, repeated
 from swift_source import code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 _TYPE = re.compile(r"\b(?:struct|class|enum|actor|protocol)\s+(?!func\b|var\b|let\b|subscript\b|init\b)([A-Za-z_]\w*)")
-
-# Not those of one file alone.
-_TOP_TYPE = re.compile(
-    r"^(?!(?:file)?private\b)(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|final|indirect)\s+)*"
-    r"(?:struct|class|enum|actor|protocol)\s+([A-Za-z_]\w*)", re.MULTILINE)
 
 
 def main():
@@ -86,7 +81,7 @@ def _repeated(code):
     modules = defaultdict(set)
     for path, text in code.items():
         if path.startswith("Sources/") and _is_shipped(path):
-            for name in _TOP_TYPE.findall(text):
+            for name in repeated.TOP_TYPE.findall(text):
                 modules[name].add(path.split("/")[1])
     return sum(len(places) > 1 for places in modules.values())
 

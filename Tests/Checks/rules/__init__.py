@@ -2,7 +2,8 @@
 
 from rules import (
     boundary, decisions, declared_imports, dependency_table, documentation, figure, folders, forbidden_text,
-    formatting, links, listed_packages, module_dependencies, named_tests, names, openings, public_surface, strict_targets, traps, walks, words)
+    formatting, links, listed_packages, module_dependencies, named_tests, names, openings, participles, public_surface, repeated,
+    strict_targets, traps, walks, words)
 
 ALL = {
     "format": formatting,
@@ -20,6 +21,8 @@ ALL = {
     "decisions": decisions,
     "documentation": documentation,
     "openings": openings,
+    "participles": participles,
+    "repeated": repeated,
     "boundary": boundary,
     "surface": public_surface,
     "links": links,
