@@ -280,7 +280,7 @@ extension AdmissionsDocuments {
             <Schema Namespace="\(Self.namespace)" xml:lang="en" sap:schema-version="1" \
             xmlns="http://schemas.microsoft.com/ado/2008/09/edm">\(types)\(complexTypes)\(associations)\
             <EntityContainer Name="\(Self.namespace)_Entities" m:IsDefaultEntityContainer="true">\(sets)\
-            \(associationSets)</EntityContainer></Schema></edmx:DataServices></edmx:Edmx>
+            \(associationSets)\(AdmissionsFunction.imports2)</EntityContainer></Schema></edmx:DataServices></edmx:Edmx>
             """
     }
 
@@ -323,7 +323,8 @@ extension AdmissionsDocuments {
             <Schema Namespace="\(Self.namespace)" xmlns="http://docs.oasis-open.org/odata/ns/edm">\(types)\
             <EntityType Name="Transfer" BaseType="\(Self.namespace).Student">\
             <Property Name="FormerCollege" Type="Edm.String" MaxLength="60"/></EntityType>\
-            \(complexTypes)<EntityContainer Name="Container">\(sets)</EntityContainer></Schema>\
+            \(complexTypes)\(AdmissionsFunction.declarations4)<EntityContainer Name="Container">\(sets)\
+            \(AdmissionsFunction.imports4)</EntityContainer></Schema>\
             </edmx:DataServices></edmx:Edmx>
             """
     }

@@ -152,7 +152,8 @@ struct AdmissionsFilter {
         guard let column = table.column(String(property)) else { throw .invalid("There is no property \(property).") }
         guard let text = literal.quoted else { throw .invalid("The function \(name) takes a text.") }
         arguments.append(text)
-        let value = "ifnull(\(column.sql), '')"
+        // Of null it is null, and so is what it is not (URL Conventions 4.01, sections 5.1.1.1 and 5.1.1.5).
+        let value = column.sql
         switch name {
         case "startswith": return "(instr(\(value), ?) = 1)"
         case "endswith":

@@ -208,13 +208,13 @@ extension AdmissionsService {
 }
 
 /// One request of one of the services.
-private struct AdmissionsRequest {
-    private let request: ServiceRequest
-    private let documents: AdmissionsDocuments
-    private let service: AdmissionsService
+struct AdmissionsRequest {
+    let request: ServiceRequest
+    let documents: AdmissionsDocuments
+    let service: AdmissionsService
     /// Below the root.
-    private let segments: [Substring]
-    private var isVersion2: Bool { documents.version == .version2 }
+    let segments: [Substring]
+    var isVersion2: Bool { documents.version == .version2 }
 
     init(_ request: ServiceRequest, _ documents: AdmissionsDocuments, root: String, service: AdmissionsService) {
         (self.request, self.documents, self.service) = (request, documents, service)
@@ -233,8 +233,9 @@ private struct AdmissionsRequest {
         if first == "$metadata" {
             return ServiceResponse(200, contentType: "application/xml", body: Array(documents.metadata.utf8))
         }
-        let (table, key) = try target(first)
         let rows = try service.rows()
+        if let call = try call() { return try rows.queue.read { try answer(call, $0) } }
+        let (table, key) = try target(first)
         return try rows.queue.read { database in
             switch (key, segments.dropFirst().first, segments.count) {
             case (nil, nil, 1): return try collection(table, nil, database)
@@ -261,7 +262,7 @@ private struct AdmissionsRequest {
     }
 
     /// `Students(1)`, `States('MS')`.
-    private func target(_ segment: Substring) throws(ServiceError) -> (AdmissionsTable, String?) {
+    func target(_ segment: Substring) throws(ServiceError) -> (AdmissionsTable, String?) {
         let name = segment.prefix { $0 != "(" }
         guard let table = AdmissionsTable.named(String(name), isVersion2: isVersion2) else {
             throw .missing("Resource not found for segment '\(name)'")
@@ -274,7 +275,7 @@ private struct AdmissionsRequest {
         return (table, "\(value)")
     }
 
-    private func row(_ key: String, _ table: AdmissionsTable, _ database: Database) throws -> Row {
+    func row(_ key: String, _ table: AdmissionsTable, _ database: Database) throws -> Row {
         let sql = "SELECT * FROM \(table.name) WHERE \(table.key) = ?"
         guard let row = try Row.fetchOne(database, sql: sql, arguments: [key]) else {
             throw ServiceError.missing("Resource not found for segment '\(table.type)'")
@@ -284,9 +285,9 @@ private struct AdmissionsRequest {
 
     // MARK: Reading
 
-    private func option(_ name: String) -> String? { request.query[name] }
+    func option(_ name: String) -> String? { request.query[name] }
 
-    private typealias Condition = (sql: String, arguments: [(any DatabaseValueConvertible)?])
+    typealias Condition = (sql: String, arguments: [(any DatabaseValueConvertible)?])
 
     /// `among`: what the rows have in common by the path.
     private func condition(_ table: AdmissionsTable, _ among: Condition?) throws(ServiceError) -> Condition {
@@ -299,7 +300,7 @@ private struct AdmissionsRequest {
         return (" WHERE \(all.map { "(\($0.sql))" }.joined(separator: " AND "))", all.flatMap(\.arguments))
     }
 
-    private func count(
+    func count(
         _ table: AdmissionsTable, _ among: Condition?, _ database: Database
     ) throws -> ServiceResponse {
         let condition = try condition(table, among)
@@ -392,7 +393,7 @@ private struct AdmissionsRequest {
         return entity
     }
 
-    private func single(_ row: Row, _ table: AdmissionsTable, _ database: Database) throws -> ServiceResponse {
+    func single(_ row: Row, _ table: AdmissionsTable, _ database: Database) throws -> ServiceResponse {
         var entity = try entity(row, table, database)
         let fields = ["ETag": AdmissionsDocuments.tag(row)]
         if isVersion2 { return .json(["d": .dictionary(entity)], fields: fields) }
@@ -417,7 +418,7 @@ private struct AdmissionsRequest {
     private static let farthest = Int(Int32.max)
 
     /// A page; its token says where it begins, when the first one was read, and whether changes are tracked.
-    private func collection(
+    func collection(
         _ table: AdmissionsTable, _ among: Condition?, _ database: Database
     ) throws -> ServiceResponse {
         if among == nil, let token = option(isVersion2 ? "!deltatoken" : "$deltatoken") {
@@ -478,7 +479,8 @@ private struct AdmissionsRequest {
         let options = kept.merging(more) { $1 }.sorted { $0.key < $1.key }.map { option in
             "\(option.key)=\(option.value.addingPercentEncoding(withAllowedCharacters: .urlHostAllowed) ?? "")"
         }
-        let path = segments.count > 1 ? segments.joined(separator: "/") : documents.setName(table)
+        let isSet = segments.count == 1 && (try? target(segments[0])) != nil
+        let path = isSet ? documents.setName(table) : segments.joined(separator: "/")
         let place = "\(path)?\(options.joined(separator: "&"))"
         return isVersion2 ? documents.root + place : place
     }
@@ -532,6 +534,7 @@ private struct AdmissionsRequest {
 
     private func write() throws -> ServiceResponse {
         if isVersion2 { try service.checkToken(request) }
+        if let call = try call() { return try service.rows().queue.write { try perform(call, $0) } }
         guard let first = segments.first, segments.count == 1 else {
             throw ServiceError.missing("There is nothing to change at \(request.path).")
         }
