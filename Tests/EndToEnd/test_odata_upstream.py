@@ -682,7 +682,7 @@ class MixedModesTest(UpstreamServices):
 
     def test_keys_without_an_effect_are_errors(self):
         system = self.stand_in()
-        for sap, words in ((f"{CALLED}, freshFor: 1h", "every set is called"),
+        for sap, words in ((f"{CALLED}, refresh: 1h", "every set is called"),
                            ("sets: { StudentCollection: { mode: call, refresh: 1h } }", "the set is called"),
                            ("sets: { StudentCollection: { mode: call, changes: ModifiedAt } }", "the set is called"),
                            (f"{CALLED}, write: queued", "`through` is the only way")):

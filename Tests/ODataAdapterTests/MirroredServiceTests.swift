@@ -673,7 +673,7 @@ import Testing
 
     @Test(
         arguments: [
-            ["upstream": "sap", "mode": "call", "freshFor": 5.0],
+            ["upstream": "sap", "mode": "call", "refresh": 5.0],
             ["upstream": "sap", "mode": "call", "write": "queued"],
             ["upstream": "sap", "sets": ["People": ["mode": "call", "refresh": 60.0]]],
             ["path": "odata/"], ["freshFor": 5.0], ["sets": ["People": ["changes": "Changed"]]],

@@ -9,7 +9,7 @@ struct CalledRecords: ChangedElsewhere {
     let base: any RecordStore
     let sets: CalledSets
     let runner: QueryRunner
-    let caller: Principal
+    let request: CalledRequest
 
     private func table(_ entity: EntityName) -> RecordTable? { sets.table(of: entity) }
 
@@ -21,9 +21,9 @@ struct CalledRecords: ChangedElsewhere {
 
     func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
         guard let table = table(entity) else { return try await base.query(query, in: entity) }
-        // The last key is asked for, to make the next one, which is not this gateway's to make.
+        // The last key is asked for, to make the next one, which is not sent where the service makes keys.
         guard table.makesKeys(runner.tables.model) else {
-            throw PorticoError(.requestInvalid, "The key is missing.", target: table.keyNames.first)
+            throw ODataError.notImplemented("A query of \(table.source) within a change")
         }
         return RecordPage(records: [], next: nil)
     }
@@ -35,7 +35,7 @@ struct CalledRecords: ChangedElsewhere {
 
     func requireAccess(_ effect: Effect, to entities: Set<EntityName>) async throws {
         for entity in entities {
-            if let table = table(entity) { try sets.authorize(table, caller, effect) }
+            if let table = table(entity) { try sets.authorize(table, request.caller, effect) }
         }
         try await base.requireAccess(effect, to: entities.filter { table($0) == nil })
     }
@@ -47,7 +47,7 @@ struct CalledRecords: ChangedElsewhere {
             throw ODataError.notImplemented(
                 "More than one change of entities of the system \(sets.upstream.name) at a time")
         }
-        let record = try await sets.apply(change, in: table, base, for: caller)
+        let record = try await sets.apply(change, in: table, base, for: request)
         return WriteReceipt(position: Revision(0), records: [record])
     }
 
@@ -65,8 +65,9 @@ struct CalledRecords: ChangedElsewhere {
 }
 
 extension CalledSets {
-    func records(over base: any RecordStore, _ runner: QueryRunner, for caller: Principal) -> any ChangedElsewhere {
-        CalledRecords(base: base, sets: self, runner: runner, caller: caller)
+    func records(over base: any RecordStore, _ runner: QueryRunner, for request: CalledRequest) -> any ChangedElsewhere
+    {
+        CalledRecords(base: base, sets: self, runner: runner, request: request)
     }
 
     func table(of entity: EntityName) -> RecordTable? {
@@ -79,14 +80,16 @@ extension CalledSets {
 
     /// Makes one change. Returns what the other system has of the entity as far as it says so.
     func apply(
-        _ change: RecordChange, in table: RecordTable, _ records: any RecordStore, for caller: Principal
+        _ change: RecordChange, in table: RecordTable, _ records: any RecordStore, for request: CalledRequest
     ) async throws -> Record? {
-        try authorize(table, caller, .writes)
+        try authorize(table, request.caller, .writes)
         try checkWritten(table)
         let sent = try Self.change(change)
+        let owner = request.owner
         let session =
             exchange.called.actsForCallers
-            ? WriteSession(EntityExchange(exchange.called, upstream, for: caller)) : session
+            ? callersSessions.session(EntityExchange(exchange.called, upstream, for: request.caller), of: owner)
+            : session
         let source = SetSource(
             table, of: service, in: upstream, session: session, records: records, clock: clock)
         let result: MirrorWriteResult
@@ -95,14 +98,22 @@ extension CalledSets {
                 guard case .revision(let revision) = change.condition, let tag else { return true }
                 return EntityTag.number(tag) == revision.number
             }
-        } catch let failure as UpstreamFailure where failure.kind == .signInRequired { throw failure.asError } catch {
+        } catch let failure as UpstreamFailure where failure.kind == .signInRequired {
+            forget(owner)
+            throw failure.asError
+        } catch {
             result = MirrorWriteResult(error)
         }
+        // Whatever became of it: what was read before may be as it was no longer.
+        answers.removeAll()
         switch result {
         case .stored(let row):
             guard sent.operation != .delete else { return nil }
             let fields = row ?? sent.fields
             let id = row.flatMap { rows(of: table).id(of: $0) } ?? sent.id
+            guard row != nil || sent.fields[table.keyField.text] != nil || sent.operation != .create else {
+                throw outcomeUnknown("the answer does not say which key the new entity has")
+            }
             return Record(id: id, revision: Revision(0), fields: fields)
         case .refused(let code, let message):
             throw PorticoError(code, message)
@@ -111,10 +122,14 @@ extension CalledSets {
                 .upstreamFailed, "The system \(upstream.name) could not be asked for the change: it was not made.",
                 logDetail: detail)
         case .unknown(let detail):
-            throw PorticoError(
-                .upstreamFailed, "It is unknown whether the system \(upstream.name) has made the change.",
-                logDetail: detail)
+            throw outcomeUnknown(detail)
         }
+    }
+
+    private func outcomeUnknown(_ detail: String) -> PorticoError {
+        PorticoError(
+            .upstreamOutcomeUnknown, "It is unknown whether the system \(upstream.name) has made the change.",
+            logDetail: detail)
     }
 
     private static func change(_ change: RecordChange) throws -> MirrorChange {

@@ -5,7 +5,8 @@ import ODataModel
 
 /// The sets of a service whose entities are not kept: another system is asked for them with each request (`mode: call`).
 ///
-/// Nothing of an answer outlives the request that it was asked for.
+/// An answer outlives the request that it was asked for where `freshFor` or `staleFor` say so. Functions of the system are asked
+/// for in the same way, whatever the mode of the sets is.
 struct CalledSets: CalledEntities {
     /// Answers that one request is made of at most: further pages of what the other system cuts off, also within entities.
     private static let mostAnswers = 20
@@ -16,11 +17,15 @@ struct CalledSets: CalledEntities {
     let exchange: EntityExchange
     /// Of changes with the system's own credentials.
     let session: WriteSession
+    let callersSessions = CallersWriteSessions()
+    let answers = CalledAnswers()
     let clock: any WallClock
 
-    /// Nil where the service has no such sets.
+    /// Nil where the service has neither such sets nor functions.
     init?(_ service: ServiceConfiguration, _ called: (any Upstream)?, clock: any WallClock) {
-        guard let upstream = service.upstream, !upstream.called.isEmpty, let called else { return nil }
+        guard let upstream = service.upstream, let called,
+            !upstream.called.isEmpty || !service.model.operations.isEmpty
+        else { return nil }
         self.service = service
         self.upstream = upstream
         exchange = EntityExchange(called, upstream)
@@ -28,8 +33,8 @@ struct CalledSets: CalledEntities {
         self.clock = clock
     }
 
-    private var tables: ServiceTables { service.tables }
-    private var model: EntityDataModel { service.model }
+    var tables: ServiceTables { service.tables }
+    var model: EntityDataModel { service.model }
 
     var name: UpstreamName { upstream.name }
 
@@ -53,16 +58,16 @@ struct CalledSets: CalledEntities {
     // MARK: Requests
 
     /// A page of entities, or the one entity that the query leads to.
-    func page(_ query: EntityQuery, _ shape: ResultShape, for caller: Principal) async throws -> CalledPage {
+    func page(_ query: EntityQuery, _ shape: ResultShape, for request: CalledRequest) async throws -> CalledPage {
         try await reporting {
             let place = try place(of: query.base, in: query.source)
-            try authorize(place.sources, shape, caller)
+            try authorize(place.sources, shape, request.caller)
             let asked = try QueryRunner.reportingProblems { () throws(QueryProblem) in
                 try CalledQuery(
                     query, filters: place.filters, shape: shape, in: tables, version: upstream.version,
                     limits: service.limits.query)
             }
-            var reading = CalledReading(sets: self, caller: caller, answersLeft: Self.mostAnswers)
+            var reading = reading(for: request, keeping: keeping(of: place.sources))
             return place.isSingle
                 ? try await reading.entity(asked, at: place.path) : try await reading.page(asked, at: place.path)
         }
@@ -74,21 +79,32 @@ struct CalledSets: CalledEntities {
     }
 
     /// How many entities there are, without regard to paging.
-    func count(_ query: EntityQuery, _ shape: ResultShape, for caller: Principal) async throws -> Int {
+    func count(_ query: EntityQuery, _ shape: ResultShape, for request: CalledRequest) async throws -> Int {
         try await reporting {
             let place = try place(of: query.base, in: query.source)
-            try authorize(place.sources, shape, caller)
+            try authorize(place.sources, shape, request.caller)
             let asked = try QueryRunner.reportingProblems { () throws(QueryProblem) in
                 try CalledQuery(
                     query, filters: place.filters, shape: shape, in: tables, version: upstream.version,
                     limits: service.limits.query)
             }
-            let answer = try await ask(try address("\(place.path)/$count", asked.choosing), "text/plain", for: caller)
-            return try number(answer)
+            return try await ask(
+                try address("\(place.path)/$count", asked.choosing), "text/plain", keeping(of: place.sources),
+                for: request
+            ) { try number($0) }
         }
     }
 
-    @inline(never) private func number(_ answer: UpstreamResponse) throws -> Int {
+    func reading(for request: CalledRequest, keeping: CallThrough?) -> CalledReading {
+        CalledReading(sets: self, request: request, keeping: keeping, answersLeft: Self.mostAnswers)
+    }
+
+    /// The times for which answers to queries of the first called one of these sets are used again.
+    private func keeping(of sources: [String]) -> CallThrough? {
+        sources.first(where: isCalled).flatMap { upstream.keeping[$0] }
+    }
+
+    @inline(never) func number(_ answer: UpstreamResponse) throws -> Int {
         let body = try answer.document(Self.counts, of: upstream.name, quoting: ODataFailure.words(of: answer))
         let digits = String(decoding: body, as: UTF8.self).filter { !$0.isWhitespace && $0 != "\u{FEFF}" }
         guard let number = Int(digits), number >= 0 else {
@@ -116,16 +132,88 @@ struct CalledSets: CalledEntities {
         return try exchange.address(path, options)
     }
 
-    /// In the caller's name, where the system is called so. `type`: what is accepted instead of JSON.
-    func ask(_ address: UpstreamAddress, _ type: String?, for caller: Principal) async throws -> UpstreamResponse {
+    /// Reads an answer: one that is kept and fresh, the other system's, or the last good one where that fails.
+    ///
+    /// In the caller's name, where the system is called so. `type`: what is accepted instead of JSON. `read` throws for an answer
+    /// that is none.
+    func ask<Value>(
+        _ address: UpstreamAddress, _ type: String?, _ keeping: CallThrough?, for request: CalledRequest,
+        read: (UpstreamResponse) throws -> Value
+    ) async throws -> Value {
+        let owner = exchange.called.actsForCallers ? request.owner : nil
+        guard let keeping, owner != nil || !exchange.called.actsForCallers else {
+            let answer = try await send(address, type, within: nil, for: request)
+            let value = try read(answer)
+            note(CalledAnswers.Answer(response: answer, fetched: clock.now()), "fwd=miss", for: request)
+            return value
+        }
+        let key = CalledAnswers.Key(address: address, mediaType: type, owner: owner)
+        let known = request.takesKept ? servable(key, keeping) : nil
+        if let known, seconds(since: known.fetched) <= keeping.freshFor.seconds {
+            note(known, "hit", for: request)
+            return try read(known.response)
+        }
+        let removals = answers.removals
+        do {
+            let answer = try await send(address, type, within: known == nil ? nil : keeping.waitFor, for: request)
+            let value = try read(answer)
+            guard answer.age <= keeping.staleFor else {
+                throw PorticoError(
+                    .adapterUnavailable, "The system \(upstream.name) gives no answer that is recent enough.",
+                    retryAfter: 5)
+            }
+            let fetched = CalledAnswers.Answer(response: answer, fetched: clock.now())
+            answer.isSuccess ? answers.keep(fetched, as: key, since: removals) : answers.remove(key)
+            let reason = known == nil ? "fwd=miss" : "fwd=stale"
+            note(fetched, answer.isSuccess ? "\(reason); stored" : reason, for: request)
+            return value
+        } catch {
+            switch CallFailure(error, inCallersName: owner != nil) {
+            case .refused: throw error
+            case .denied:
+                forget(owner)
+                throw error
+            case .failed(let detail):
+                // It may have become too old meanwhile, or been removed by a change.
+                guard known != nil, let known = servable(key, keeping) else { throw error }
+                note(known, "fwd=stale; detail=\(detail)", for: request)
+                return try read(known.response)
+            }
+        }
+    }
+
+    /// The kept answer, unless it is too old to be served.
+    private func servable(_ key: CalledAnswers.Key, _ keeping: CallThrough) -> CalledAnswers.Answer? {
+        answers.answer(key).flatMap { seconds(since: $0.asOf) <= keeping.staleFor.seconds ? $0 : nil }
+    }
+
+    /// A clock that was set back makes everything too old.
+    private func seconds(since time: WireDate) -> Double {
+        let seconds = clock.now().secondsSinceReferenceDate - time.secondsSinceReferenceDate
+        return seconds < -1 ? .infinity : seconds
+    }
+
+    private func note(_ answer: CalledAnswers.Answer, _ status: String, for request: CalledRequest) {
+        let seconds = max(0, min(self.seconds(since: answer.asOf), Double(Int32.max)))
+        request.note(RecordAge(asOf: answer.asOf, seconds: Int(seconds), cacheStatus: "portico; \(status)"))
+    }
+
+    /// The other system takes the sign-in no longer.
+    func forget(_ owner: String?) {
+        guard let owner else { return }
+        answers.forget(owner)
+        callersSessions.forget(owner)
+    }
+
+    private func send(
+        _ address: UpstreamAddress, _ type: String?, within time: Duration?, for caller: CalledRequest
+    ) async throws -> UpstreamResponse {
         var request = UpstreamRequest(.get, address, fields: exchange.fields)
         if let type { request.fields["Accept"] = type }
-        let answer = try await exchange.called.send(request, for: caller)
-        if exchange.called.actsForCallers {
-            if answer.status == 401 { throw PorticoError(.loginRequired, "This needs a new login.") }
-            if answer.status == 403 {
-                throw PorticoError(.accessDenied, "The system \(upstream.name) does not let you do this.")
-            }
+        if let time { request.deadline = time }
+        let answer = try await EntityExchange(exchange.called, upstream, for: caller.caller).send(request)
+        if exchange.called.actsForCallers, answer.status == 403 {
+            throw PorticoError(.accessDenied, "The system \(upstream.name) does not let you do this.")
         }
         return answer
     }
@@ -147,7 +235,7 @@ struct CalledSets: CalledEntities {
     }
 
     /// With failures as callers may see them.
-    private func reporting<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func reporting<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch let failure as UpstreamFailure {
             throw failure.asError
         } catch let refusal as MirrorRefusal {
@@ -160,7 +248,7 @@ struct CalledSets: CalledEntities {
         }
     }
 
-    private func authorize(_ sources: [String], _ shape: ResultShape?, _ caller: Principal) throws {
+    func authorize(_ sources: [String], _ shape: ResultShape?, _ caller: Principal) throws {
         for source in sources { try service.rights[source].authorize(caller, effect: .reads) }
         for expansion in shape?.expansions ?? [] {
             try authorize(expansion.shape.table.map { [$0.source] } ?? [], expansion.shape, caller)
@@ -170,7 +258,7 @@ struct CalledSets: CalledEntities {
     // MARK: Paths
 
     /// Where the entities of a query are in the other system.
-    private struct Place {
+    struct Place {
         /// Below the service's root, percent-encoded.
         var path: String
         var isSingle: Bool
@@ -180,7 +268,7 @@ struct CalledSets: CalledEntities {
         var sources: [String]
     }
 
-    private func place(of base: EntityQuery.Base, in source: String) throws -> Place {
+    func place(of base: EntityQuery.Base, in source: String) throws -> Place {
         guard let table = tables[source] else { throw ODataError.notImplemented("This path") }
         switch base {
         case .all: return Place(path: source, isSingle: table.isSingleton, sources: [source])
@@ -212,67 +300,148 @@ struct CalledSets: CalledEntities {
     }
 }
 
+/// The statement that a failure of a call makes about the other system.
+private enum CallFailure {
+    /// It fails: the last good answer will do.
+    case failed(detail: String)
+    /// It takes this caller no longer.
+    case denied
+    /// Its answer to the caller, or no caller waits.
+    case refused
+
+    init(_ error: any Error, inCallersName: Bool) {
+        switch error {
+        case let failure as UpstreamFailure:
+            switch failure.kind {
+            case .cancelled: self = .refused
+            case .signInRequired where inCallersName, .credentialsRefused where inCallersName: self = .denied
+            case .timedOut: self = .failed(detail: "upstream-timeout")
+            case .overloaded: self = .failed(detail: "upstream-overloaded")
+            default: self = .failed(detail: "upstream-failed")
+            }
+        case let refusal as MirrorRefusal:
+            self = refusal.kind == .loginPage && inCallersName ? .denied : .failed(detail: "upstream-failed")
+        case let error as PorticoError:
+            switch error.code {
+            case .loginRequired where inCallersName, .accessDenied where inCallersName: self = .denied
+            case .upstreamTimeout: self = .failed(detail: "upstream-timeout")
+            case .upstreamFailed, .adapterUnavailable, .overloaded: self = .failed(detail: "upstream-failed")
+            default: self = .refused
+            }
+        default: self = .refused
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1_000_000_000_000_000_000
+    }
+}
+
 /// What one request asks of another system, and how many answers it may still be made of.
 struct CalledReading {
     let sets: CalledSets
-    let caller: Principal
+    let request: CalledRequest
+    let keeping: CallThrough?
     var answersLeft: Int
 
-    private mutating func ask(_ address: UpstreamAddress) async throws -> UpstreamResponse {
+    mutating func ask<Value>(
+        _ address: UpstreamAddress, read: (UpstreamResponse) throws -> Value
+    ) async throws -> Value {
         guard answersLeft > 0 else {
             throw PorticoError(
                 .requestLimitExceeded,
                 "The system \(sets.upstream.name) answers this in too many parts; ask for fewer entities with $top.")
         }
         answersLeft -= 1
-        return try await sets.ask(address, nil, for: caller)
+        return try await sets.ask(address, nil, keeping, for: request, read: read)
+    }
+
+    /// Entities of a collection, and what its links are relative to.
+    struct Part {
+        let feed: EntityFeed
+        let base: UpstreamAddress
+    }
+
+    mutating func part(_ address: UpstreamAddress) async throws -> Part {
+        let sets = sets
+        return try await ask(address) { answer in
+            let feed = try sets.exchange.feed(answer)
+            return Part(feed: feed, base: sets.exchange.base(feed.context, of: answer))
+        }
     }
 
     /// The one entity that a path leads to.
     mutating func entity(_ query: CalledQuery, at path: String) async throws -> CalledPage {
-        let answer = try await ask(try sets.address(path, query.shaping))
-        guard let entity = try sets.entity(in: answer) else {
-            return CalledPage(shape: query.shape, held: [], count: nil, next: nil)
+        let row = try await entity(query.shape, at: try sets.address(path, query.shaping))
+        return CalledPage(shape: query.shape, held: row.map { [$0] } ?? [], count: nil, next: nil)
+    }
+
+    /// Nil: there is none.
+    mutating func entity(
+        _ shape: ResultShape, at address: UpstreamAddress, check: (UpstreamResponse) throws -> Void = { _ in }
+    ) async throws -> ResultRow? {
+        let sets = sets
+        let found = try await ask(address) { answer in
+            try check(answer)
+            return try sets.entity(in: answer).map { entity in
+                (
+                    entity, CalledSets.revision(entity, answer),
+                    sets.exchange.base(EntityFeed.context(of: entity), of: answer)
+                )
+            }
         }
-        var row = try await self.row(entity, query.shape, in: answer)
-        if let column = query.shape.revisionColumn, row.values[column].isNull,
-            let revision = CalledSets.revision(entity, answer)
-        {
+        guard let (entity, revision, base) = found else { return nil }
+        var row = try await self.row(entity, shape, from: base)
+        if let column = shape.revisionColumn, row.values[column].isNull, let revision {
             row.values[column] = .int64(revision)
         }
-        return CalledPage(shape: query.shape, held: [row], count: nil, next: nil)
+        return row
     }
 
     /// So many entities of a collection. What the other system cuts off is asked for by its links.
     mutating func page(_ query: CalledQuery, at path: String) async throws -> CalledPage {
-        var answer = try await ask(try sets.address(path, query.page))
-        var feed = try sets.exchange.feed(answer)
-        let count = query.isCounted ? feed.count : nil
-        guard !query.isCounted || count != nil else {
-            throw MirrorRefusal(.unexpected, "the answer has no number of all entities")
-        }
-        var rows: [ResultRow] = []
-        while true {
-            for entity in feed.entities where rows.count < query.wanted {
-                rows.append(try await row(entity, query.shape, in: answer))
-            }
-            guard rows.count < query.wanted, let next = feed.next else { break }
-            answer = try await ask(try sets.exchange.link(next, in: answer))
-            feed = try sets.exchange.feed(answer)
-        }
+        let (rows, count) = try await rows(
+            query.wanted, query.shape, at: try sets.address(path, query.page), isCounted: query.isCounted)
         let hasMore = query.hasFurtherPages && rows.count > query.pageLimit
         return CalledPage(
-            shape: query.shape, held: Array(rows.prefix(query.pageLimit)), count: count.map { Int($0) },
+            shape: query.shape, held: Array(rows.prefix(query.pageLimit)), count: query.isCounted ? count : nil,
             next: hasMore ? String(query.done + query.pageLimit) : nil)
+    }
+
+    /// So many rows, and the number of all as the other system says it.
+    mutating func rows(
+        _ wanted: Int, _ shape: ResultShape, at address: UpstreamAddress, isCounted: Bool,
+        check: (UpstreamResponse) throws -> Void = { _ in }
+    ) async throws -> ([ResultRow], Int?) {
+        let sets = sets
+        var part = try await ask(address) { answer in
+            try check(answer)
+            let feed = try sets.exchange.feed(answer)
+            guard !isCounted || feed.count != nil else {
+                throw MirrorRefusal(.unexpected, "the answer has no number of all entities")
+            }
+            return Part(feed: feed, base: sets.exchange.base(feed.context, of: answer))
+        }
+        let count = part.feed.count.map { Int($0) }
+        var rows: [ResultRow] = []
+        while true {
+            for entity in part.feed.entities where rows.count < wanted {
+                rows.append(try await row(entity, shape, from: part.base))
+            }
+            guard rows.count < wanted, let next = part.feed.next else { return (rows, count) }
+            part = try await self.part(try sets.exchange.link(next, from: part.base))
+        }
     }
 
     /// An entity as a row of a result, with what is expanded of it.
     private mutating func row(
-        _ entity: WireValue, _ shape: ResultShape, in answer: UpstreamResponse
+        _ entity: WireValue, _ shape: ResultShape, from base: UpstreamAddress
     ) async throws -> ResultRow {
         var row = ResultRow(values: try values(entity, shape))
         for expansion in shape.expansions {
-            row.expanded.append(try await expanded(expansion, of: entity, in: answer))
+            row.expanded.append(try await expanded(expansion, of: entity, from: base))
         }
         return row
     }
@@ -303,7 +472,7 @@ struct CalledReading {
     }
 
     private mutating func expanded(
-        _ expansion: ResultExpansion, of entity: WireValue, in answer: UpstreamResponse
+        _ expansion: ResultExpansion, of entity: WireValue, from base: UpstreamAddress
     ) async throws -> ExpandedRows {
         let value = entity[expansion.property] ?? .null
         guard value["__deferred"] == nil else {
@@ -311,20 +480,21 @@ struct CalledReading {
         }
         guard expansion.isCollection else {
             guard !value.isNull else { return ExpandedRows() }
-            return ExpandedRows(rows: [try await row(value, expansion.shape, in: answer)])
+            return ExpandedRows(rows: [try await row(value, expansion.shape, from: base)])
         }
         guard let items = value.arrayValue ?? value["results"]?.arrayValue else {
             throw MirrorRefusal(.unexpected, "\(expansion.property) is no list in the answer")
         }
         var rows: [ResultRow] = []
-        for item in items { rows.append(try await row(item, expansion.shape, in: answer)) }
-        var next = (entity["\(expansion.property)@odata.nextLink"] ?? value["__next"])?.stringValue
-        var last = answer
+        for item in items { rows.append(try await row(item, expansion.shape, from: base)) }
+        var next = try EntityFeed.link(
+            entity["\(expansion.property)@odata.nextLink"] ?? entity["\(expansion.property)@nextLink"]
+                ?? value["__next"])
+        var place = base
         while let link = next {
-            last = try await ask(try sets.exchange.link(link, in: last))
-            let feed = try sets.exchange.feed(last)
-            for item in feed.entities { rows.append(try await row(item, expansion.shape, in: last)) }
-            next = feed.next
+            let part = try await part(try sets.exchange.link(link, from: place))
+            for item in part.feed.entities { rows.append(try await row(item, expansion.shape, from: part.base)) }
+            (next, place) = (part.feed.next, part.base)
         }
         return ExpandedRows(rows: rows)
     }

@@ -18,6 +18,10 @@ struct ServiceUpstream: Sendable {
     let called: Set<String>
     /// Called sets whose entities callers change there.
     let written: Set<String>
+    /// The times for which answers of called sets are used again; a set that is not named has none.
+    let keeping: [String: CallThrough]
+    /// The same of functions.
+    let keepingOfFunctions: CallThrough?
     /// One for each set, and for each navigation property without a constraint.
     let mirrors: [MirrorSource]
 
@@ -120,6 +124,10 @@ extension ServiceUpstream {
         let called = try Self.called(values, sets, tables, place, inCallersNames: ofCallers.contains(name))
         self.called = called
         written = try Self.written(values, sets, called, place)
+        keeping = try called.reduce(into: [:]) { all, source in
+            all[source] = try Self.keeping(sets[source]?.dictionaryValue ?? [:], values, name, place, source)
+        }
+        keepingOfFunctions = try Self.keeping([:], values, name, place, nil)
         self.name = name
         version = servable.version
         leftOut = servable.leftOut
@@ -145,18 +153,39 @@ extension ServiceUpstream {
                 continue
             }
             called.insert(source)
-            for key in ofMirrors + ["changes"] where set[key] != nil {
+            for key in ["refresh", "changes"] where set[key] != nil {
                 throw ConfigurationProblem(
                     "\(place).sets.\(source).\(key)", "This has no effect: the set is called, not mirrored.")
             }
         }
         if called.count == tables.sources.count {
-            for key in ofMirrors + [idempotencyKeys, "guard", "indexes", "search"] where values[key] != nil {
+            for key in ["refresh", idempotencyKeys, "guard", "indexes", "search"] where values[key] != nil {
                 throw ConfigurationProblem(
                     "\(place).\(key)", "This has no effect: every set is called, and none is mirrored.")
             }
         }
         return called
+    }
+
+    /// Nil where nothing says that answers are kept: neither `freshFor` nor `staleFor`. The one that is not given means nothing more.
+    private static func keeping(
+        _ set: WireDictionary, _ values: WireDictionary, _ upstream: UpstreamName, _ place: String, _ source: String?
+    ) throws -> CallThrough? {
+        func seconds(_ key: String) -> Duration? {
+            (set[key] ?? values[key])?.doubleValue.map { .seconds($0) }
+        }
+        let (fresh, stale) = (seconds("freshFor"), seconds("staleFor"))
+        guard fresh != nil || stale != nil else { return nil }
+        var keeping = CallThrough(to: upstream)
+        keeping.freshFor = fresh ?? .zero
+        keeping.staleFor = stale ?? keeping.freshFor
+        keeping.waitFor = seconds("waitFor") ?? keeping.waitFor
+        guard keeping.freshFor <= keeping.staleFor else {
+            let key = set["staleFor"] == nil && set["freshFor"] == nil ? place : "\(place).sets.\(source ?? "")"
+            throw ConfigurationProblem(
+                "\(key).staleFor", "What is fresh cannot be too old: `freshFor` is longer.")
+        }
+        return keeping
     }
 
     /// Changes of a called set are made while the caller waits.

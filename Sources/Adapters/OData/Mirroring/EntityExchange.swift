@@ -24,8 +24,13 @@ struct EntityExchange: Sendable {
         (self.called, self.upstream, self.caller) = (called, upstream, caller)
     }
 
+    /// Throws where the caller has to sign in there again.
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
-        try await called.send(request, for: caller)
+        let answer = try await called.send(request, for: caller)
+        guard answer.status != 401 || !called.actsForCallers else {
+            throw UpstreamFailure(.signInRequired, of: called.name, detail: "the system answered 401")
+        }
+        return answer
     }
 
     // MARK: Addresses
@@ -42,9 +47,9 @@ struct EntityExchange: Sendable {
     }
 
     // As `SetSource.page(in:_:_:)`: not within a function that waits.
-    /// Where a link of an answer leads. Throws ``MirrorRefusal`` for one that leads out of the service.
-    @inline(never) func link(_ text: String, in answer: UpstreamResponse) throws(MirrorRefusal) -> UpstreamAddress {
-        guard let address = answer.address.resolving(Self.allowed(text)) else {
+    /// Where a link of an answer leads, from the answer's base on. Throws ``MirrorRefusal`` for one that leads out of the service.
+    @inline(never) func link(_ text: String, from base: UpstreamAddress) throws(MirrorRefusal) -> UpstreamAddress {
+        guard let address = base.resolving(Self.allowed(text)) else {
             throw MirrorRefusal(.unexpected, "a link of the answer is no address")
         }
         return try checked(address)
@@ -58,8 +63,20 @@ struct EntityExchange: Sendable {
         return try checked(address)
     }
 
+    /// The base of relative links of an answer: its context (JSON Format 4.01, section 4.6.1), and where the answer is from
+    /// without one. A context elsewhere is one by another name of the server, and stands for the service's root.
+    @inline(never) func base(_ context: String?, of answer: UpstreamResponse) -> UpstreamAddress {
+        guard let context else { return answer.address }
+        let text = String(context.prefix { $0 != "#" })
+        guard let address = answer.address.resolving(Self.allowed(text)), (try? checked(address)) != nil else {
+            return root
+        }
+        return address
+    }
+
+    private var root: UpstreamAddress { called.url.resolving(upstream.path) ?? called.url }
+
     private func checked(_ address: UpstreamAddress) throws(MirrorRefusal) -> UpstreamAddress {
-        let root = called.url.resolving(upstream.path) ?? called.url
         guard address.origin == root.origin else {
             throw MirrorRefusal(.unexpected, "a link of the answer leads to another server, \(address.origin)")
         }

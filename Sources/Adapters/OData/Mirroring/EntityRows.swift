@@ -31,21 +31,14 @@ struct EntityRows: Sendable {
     func id(of row: WireDictionary) -> RecordID? { table.recordID(fields: row, form: stored) }
 
     private func version4(_ members: WireDictionary) -> WireDictionary {
-        let reader = ValueReader(model: model)
+        let values = AnsweredValues(model: model, version: version)
         let named = (members["@odata.type"] ?? members["@type"])?.stringValue
-        return row(members, named: named) { name, json, type in
-            try reader.value(json, type, at: name)
-        }
+        return row(members, named: named, values.version4)
     }
 
     private func version2(_ members: WireDictionary) -> WireDictionary {
-        let codec = Version2ValueCodec(model: model)
-        let nested = Version2JSONReader(model: model)
-        let reader = ValueReader(model: model)
-        return row(members, named: members["__metadata"]?["type"]?.stringValue) { name, json, type in
-            if case .simple = model.version2Shape(of: type) { return codec.value(json: json, type) }
-            return try reader.value(try nested.value(json, type, path: name), type, at: name)
-        }
+        let values = AnsweredValues(model: model, version: version)
+        return row(members, named: members["__metadata"]?["type"]?.stringValue, values.version2)
     }
 
     private func row(
@@ -92,6 +85,28 @@ struct EntityRows: Sendable {
     }
 }
 
+/// Values of another system's JSON in stored form. Nil, or throws, for what is none of the type's.
+struct AnsweredValues: Sendable {
+    let model: EntityDataModel
+    let version: ServableModel.Version
+
+    func value(_ name: String, _ json: WireValue, _ type: TypeReference) throws -> WireValue? {
+        version == .version4 ? try version4(name, json, type) : try version2(name, json, type)
+    }
+
+    func version4(_ name: String, _ json: WireValue, _ type: TypeReference) throws -> WireValue? {
+        try ValueReader(model: model).value(json, type, at: name)
+    }
+
+    func version2(_ name: String, _ json: WireValue, _ type: TypeReference) throws -> WireValue? {
+        if case .simple = model.version2Shape(of: type) {
+            return Version2ValueCodec(model: model).value(json: json, type)
+        }
+        let nested = try Version2JSONReader(model: model).value(json, type, path: name)
+        return try ValueReader(model: model).value(nested, type, at: name)
+    }
+}
+
 /// One answer to a request for entities.
 struct EntityFeed: Sendable {
     var entities: [WireValue] = []
@@ -101,11 +116,14 @@ struct EntityFeed: Sendable {
     var next: String?
     var delta: String?
     var count: Int64?
+    /// The address, perhaps relative, that links are relative to.
+    var context: String?
 
     /// Of JSON. Throws ``MirrorRefusal`` for another document.
     init(_ json: WireValue, _ version: ServableModel.Version, isSingle: Bool = false) throws(MirrorRefusal) {
         guard let root = json.dictionaryValue else { throw MirrorRefusal(.unexpected, "the answer is no object") }
         if version == .version4 {
+            context = Self.context(of: json)
             guard !isSingle else {
                 entities = [json]
                 return
@@ -114,9 +132,9 @@ struct EntityFeed: Sendable {
                 throw MirrorRefusal(.unexpected, "the answer has no list `value`")
             }
             for item in items { add(item) }
-            next = (root["@odata.nextLink"] ?? root["@nextLink"])?.stringValue
-            delta = (root["@odata.deltaLink"] ?? root["@deltaLink"])?.stringValue
-            count = (root["@odata.count"] ?? root["@count"])?.int64Value
+            next = try Self.link(root["@odata.nextLink"] ?? root["@nextLink"])
+            delta = try Self.link(root["@odata.deltaLink"] ?? root["@deltaLink"])
+            count = Self.number(root["@odata.count"] ?? root["@count"])
             return
         }
         guard let content = root["d"] else { throw MirrorRefusal(.unexpected, "the answer has no member `d`") }
@@ -125,14 +143,33 @@ struct EntityFeed: Sendable {
             throw MirrorRefusal(.unexpected, "the answer has no list `results`")
         }
         entities = items
-        next = content["__next"]?.stringValue
-        delta = content["__delta"]?.stringValue
-        count = content["__count"].flatMap { $0.int64Value ?? $0.stringValue.flatMap { Int64($0) } }
+        next = try Self.link(content["__next"])
+        delta = try Self.link(content["__delta"])
+        count = Self.number(content["__count"])
+    }
+
+    /// A text, or in version 2 an object with it ([MS-ODATA], section 2.2.6.3.2). Nil: there is none. Throws ``MirrorRefusal`` for a
+    /// link that is no address: without it rows would be missing.
+    static func link(_ json: WireValue?) throws(MirrorRefusal) -> String? {
+        guard let json, !json.isNull else { return nil }
+        guard let text = json.stringValue ?? json["uri"]?.stringValue else {
+            throw MirrorRefusal(.unexpected, "a link of the answer is no address")
+        }
+        return text
+    }
+
+    /// 64-bit numbers are texts where the service answers so (`IEEE754Compatible`).
+    private static func number(_ json: WireValue?) -> Int64? {
+        json.flatMap { $0.int64Value ?? $0.stringValue.flatMap { Int64($0) } }
+    }
+
+    static func context(of json: WireValue) -> String? {
+        (json["@odata.context"] ?? json["@context"])?.stringValue
     }
 
     /// A change in version 4: an entity, one that is gone, or a link, which its own set tells as well.
     private mutating func add(_ item: WireValue) {
-        let context = (item["@odata.context"] ?? item["@context"])?.stringValue ?? ""
+        let context = Self.context(of: item) ?? ""
         if context.hasSuffix("$link") || context.hasSuffix("$deletedLink") { return }
         guard context.hasSuffix("$deletedEntity") || item["@odata.removed"] != nil || item["@removed"] != nil else {
             return entities.append(item)

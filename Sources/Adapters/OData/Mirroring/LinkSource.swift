@@ -88,15 +88,16 @@ struct LinkSource: EntitySource {
     private func page(
         _ feed: EntityFeed, _ answer: UpstreamResponse, _ request: MirrorRequest
     ) async throws -> MirrorPage {
+        let base = exchange.base(feed.context, of: answer)
         var all: [Links] = []
-        for entity in feed.entities { all.append(try await completed(links(of: entity), answer, request)) }
+        for entity in feed.entities { all.append(try await completed(links(of: entity), base, request)) }
         let most = all.map(\.related.count).max() ?? 0
         var page = MirrorPage([], age: answer.age)
         for links in all {
             let isSuspect = most >= Self.fewestCutOff && links.related.count == most && !links.isPaged
             page.rows += try pairs(isSuspect ? try await uncut(links, request) : links)
         }
-        page.next = try feed.next.map { FeedPlace(.link(try exchange.link($0, in: answer).description)).text }
+        page.next = try feed.next.map { FeedPlace(.link(try exchange.link($0, from: base).description)).text }
         return page
     }
 
@@ -159,24 +160,24 @@ struct LinkSource: EntitySource {
         guard let items = value.arrayValue ?? value["results"]?.arrayValue else {
             return Links(id: id, related: value.isNull ? [] : [value], next: nil, isPaged: true)
         }
-        let next =
-            (entity["\(navigation)@odata.nextLink"] ?? entity["\(navigation)@nextLink"] ?? value["__next"])?
-            .stringValue
+        let next = try EntityFeed.link(
+            entity["\(navigation)@odata.nextLink"] ?? entity["\(navigation)@nextLink"] ?? value["__next"])
         return Links(id: id, related: items, next: next, isPaged: next != nil)
     }
 
     /// With all pages that the service leads to.
     private func completed(
-        _ links: Links, _ answer: UpstreamResponse, _ request: MirrorRequest
+        _ links: Links, _ base: UpstreamAddress, _ request: MirrorRequest
     ) async throws -> Links {
         var links = links
-        var from = answer
+        var base = base
         var pages = 0
         while let link = links.next {
             pages += 1
             guard pages <= Self.mostNestedPages else { throw Self.endless }
-            from = try await exchange.read(try exchange.link(link, in: from), request)
-            let feed = try exchange.feed(from)
+            let answer = try await exchange.read(try exchange.link(link, from: base), request)
+            let feed = try exchange.feed(answer)
+            base = exchange.base(feed.context, of: answer)
             links.related += feed.entities
             links.next = feed.next
         }

@@ -121,11 +121,12 @@ final class SetSource: EntitySource {
     ) throws -> MirrorPage {
         let found = try read(feed)
         var page = MirrorPage(found, age: answer.age)
+        let base = exchange.base(feed.context, of: answer)
         if let next = feed.next {
             page.next =
-                place.following(.link(try exchange.link(next, in: answer).description), newest(place, found)).text
+                place.following(.link(try exchange.link(next, from: base).description), newest(place, found)).text
         } else if let delta = feed.delta {
-            let link = try exchange.link(delta, in: answer).description
+            let link = try exchange.link(delta, from: base).description
             page.cursor = FeedCursor(.delta(link), shape: shape).text
         } else {
             page.cursor = cursor(place, found)
@@ -221,10 +222,12 @@ final class SetSource: EntitySource {
         var page: MirrorPage
         let removed: [String]
         let (next, delta): (String?, String?)
+        var base = answer.address
         if upstream.version == .version4 {
             let feed = try exchange.feed(answer)
             page = MirrorPage(try read(feed), age: answer.age)
             (removed, next, delta) = (feed.removed, feed.next, feed.delta)
+            base = exchange.base(feed.context, of: answer)
         } else {
             let feed = try exchange.changes(answer)
             // What cannot be read is read again as JSON, where each value is taken by itself.
@@ -240,9 +243,9 @@ final class SetSource: EntitySource {
             page.removed.append(id)
         }
         if let next {
-            page.next = FeedPlace(.changes(try exchange.link(next, in: answer).description)).text
+            page.next = FeedPlace(.changes(try exchange.link(next, from: base).description)).text
         } else if let delta {
-            page.cursor = FeedCursor(.delta(try exchange.link(delta, in: answer).description), shape: shape).text
+            page.cursor = FeedCursor(.delta(try exchange.link(delta, from: base).description), shape: shape).text
         } else {
             throw MirrorRefusal(.unexpected, "the last page of changes does not say where the next ones are")
         }

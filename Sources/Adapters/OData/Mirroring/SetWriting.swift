@@ -6,10 +6,11 @@ import WireFormats
 
 /// The token that an SAP gateway wants with each change, with the cookies that came with it: they belong together.
 ///
-/// Fetched before the first change, and again after a refusal that asks for it. A service of version 4 is given one only after
-/// such a refusal.
+/// Fetched before the first change, and again after a refusal that asks for it. A service of version 4, and one that is asked in
+/// callers' names, is given one only after such a refusal: a portal's sign-ins have tokens of their own. Each caller has a pair
+/// of its own then.
 final class WriteSession: Sendable {
-    private struct Pair: Sendable, Equatable {
+    fileprivate struct Pair: Sendable, Equatable {
         let token: String
         let cookies: String
     }
@@ -18,22 +19,33 @@ final class WriteSession: Sendable {
     private static let longestToken = 4_096
 
     let exchange: EntityExchange
-    private let known = Mutex<Pair?>(nil)
+    private let known: KnownPair
 
     init(_ exchange: EntityExchange) {
         self.exchange = exchange
+        known = KnownPair()
+    }
+
+    fileprivate init(_ exchange: EntityExchange, _ known: KnownPair) {
+        self.exchange = exchange
+        self.known = known
+    }
+
+    /// The pair that changes in one name have, of which there may be several at once.
+    fileprivate final class KnownPair: Sendable {
+        let value = Mutex<Pair?>(nil)
     }
 
     /// Sends a change, a second time where the first one was refused for want of a token, which says that nothing was done.
     /// Throws what ``MirrorWriteResult/init(_:)`` understands.
     func send(_ request: UpstreamRequest) async throws -> UpstreamResponse {
-        // A portal's session has its own token, and each caller another one.
-        guard !exchange.called.actsForCallers else { return try await exchange.send(request) }
-        var pair = known.withLock { $0 }
-        if pair == nil, exchange.upstream.version != .version4 { pair = try await fetch() }
+        var pair = known.value.withLock { $0 }
+        if pair == nil, exchange.upstream.version != .version4, !exchange.called.actsForCallers {
+            pair = try await fetch()
+        }
         let response = try await exchange.send(Self.with(pair, request))
         guard Self.needsToken(response) else { return response }
-        known.withLock { if $0 == pair { $0 = nil } }
+        known.value.withLock { if $0 == pair { $0 = nil } }
         guard let fresh = try await fetch() else { return response }
         return try await exchange.send(Self.with(fresh, request))
     }
@@ -56,7 +68,11 @@ final class WriteSession: Sendable {
         var request = UpstreamRequest(.get, address, fields: exchange.fields)
         request.fields["X-CSRF-Token"] = "Fetch"
         let response: UpstreamResponse
-        do { response = try await exchange.send(request) } catch {
+        do { response = try await exchange.send(request) } catch let failure as UpstreamFailure
+            where failure.kind == .signInRequired
+        {
+            throw failure
+        } catch {
             throw PorticoError(
                 .adapterUnavailable, "The system \(exchange.called.name) gives no token.", logDetail: "\(error)")
         }
@@ -73,9 +89,32 @@ final class WriteSession: Sendable {
         }
         let cookies = response.fields.values("Set-Cookie").map { $0.prefix { $0 != ";" } }.joined(separator: "; ")
         let pair = Pair(token: token, cookies: cookies)
-        known.withLock { $0 = pair }
+        known.value.withLock { $0 = pair }
         return pair
     }
+}
+
+/// Sessions of changes that are made in callers' names.
+final class CallersWriteSessions: Sendable {
+    /// Sign-ins whose pairs are kept; one more begins anew, for all.
+    private static let most = 1_000
+
+    private let known = Mutex<[String: WriteSession.KnownPair]>([:])
+
+    /// `owner`: the sign-in with its roles, whose pair is no other caller's; nil: the pair is kept for this change alone.
+    func session(_ exchange: EntityExchange, of owner: String?) -> WriteSession {
+        guard let owner else { return WriteSession(exchange) }
+        return known.withLock { known in
+            if known[owner] == nil {
+                if known.count >= Self.most { known = [:] }
+                known[owner] = WriteSession.KnownPair()
+            }
+            return known[owner].map { WriteSession(exchange, $0) } ?? WriteSession(exchange)
+        }
+    }
+
+    /// The other system takes the sign-in no longer.
+    func forget(_ owner: String) { known.withLock { $0[owner] = nil } }
 }
 
 extension SetSource {
@@ -130,6 +169,8 @@ extension SetSource {
                 tag = known.tag
             } catch let failure as UpstreamFailure where failure.kind == .signInRequired {
                 throw failure
+            } catch let refusal as MirrorRefusal where refusal.kind == .loginPage && exchange.called.actsForCallers {
+                throw UpstreamFailure(.signInRequired, of: upstream.name, detail: refusal.detail)
             } catch {
                 // Nothing of the change was sent.
                 return .notMade("the entity could not be read before the change: \(error)")

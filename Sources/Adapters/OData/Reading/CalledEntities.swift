@@ -1,5 +1,6 @@
 import AdapterKit
 import ODataEngine
+import ODataLanguage
 import ODataModel
 
 /// Sets whose entities are no records: another system is asked for them with each request.
@@ -10,19 +11,25 @@ protocol CalledEntities: Sendable {
     func isCalled(_ source: String) -> Bool
 
     /// A page of entities, or the one entity that the query leads to.
-    func page(_ query: EntityQuery, _ shape: ResultShape, for caller: Principal) async throws -> CalledPage
+    func page(_ query: EntityQuery, _ shape: ResultShape, for request: CalledRequest) async throws -> CalledPage
 
     /// Throws where the caller may not read what the query is about.
     func check(_ query: EntityQuery, _ shape: ResultShape, for caller: Principal) throws
 
     /// How many entities there are, without regard to paging.
-    func count(_ query: EntityQuery, _ shape: ResultShape, for caller: Principal) async throws -> Int
+    func count(_ query: EntityQuery, _ shape: ResultShape, for request: CalledRequest) async throws -> Int
+
+    /// The result of a function. `base`: the entities that it is bound to, in that set.
+    func result(
+        of call: OperationCall, _ suffix: ResourcePath.Suffix, at base: (EntityQuery.Base, RecordTable)?,
+        _ options: [QueryOption], _ runner: QueryRunner, for request: CalledRequest
+    ) async throws -> CalledResult
 
     /// Throws where no caller changes the set's entities.
     func checkWritten(_ table: RecordTable) throws
 
     /// The records of a request that changes an entity.
-    func records(over base: any RecordStore, _ runner: QueryRunner, for caller: Principal) -> any ChangedElsewhere
+    func records(over base: any RecordStore, _ runner: QueryRunner, for request: CalledRequest) -> any ChangedElsewhere
 
     /// What a caller gets for a query of records that needs entities which are none.
     func reported(_ error: PorticoError) -> any Error
@@ -64,17 +71,12 @@ extension CalledEntities {
         }
     }
 
-    /// Whether the answer has entities that another system is asked for.
+    /// Whether the path leads to entities that another system is asked for.
     func isCalled(_ path: ResourcePath) -> Bool {
         switch path.target {
         case .entities(let path): isCalled(path)
         case .entity(let path), .property(let path, _), .stream(let path, _): isCalled(path)
-        case .operation(let call):
-            switch call.binding {
-            case .none: call.importedSet.map { isCalled($0) } ?? false
-            case .entity(let path): isCalled(path)
-            case .entities(let path): isCalled(path)
-            }
+        case .operation: false
         }
     }
 }
@@ -92,4 +94,13 @@ struct CalledPage: PagePlan {
         try receive(held)
         return next
     }
+}
+
+/// The result of a function of another system.
+enum CalledResult: Sendable {
+    case nothing
+    case value(WireValue, SchemaOperation)
+    case count(Int)
+    case entity(ResultRow, ResultShape, RecordTable)
+    case entities(CalledPage, RecordTable)
 }

@@ -9,20 +9,19 @@ struct QueryRunner: Sendable {
     let records: any RecordStore
     let now: WireDate
     let limits: QueryLimits
-    /// Sets that another system is asked for; nil: there are none.
-    let called: (any CalledEntities)?
-    let caller: Principal
+    /// Sets that another system is asked for, and what this request asks of it; nil: there are none.
+    let asked: (sets: any CalledEntities, request: CalledRequest)?
 
     /// Nil where the entities are records.
     func called(_ query: EntityQuery, _ shape: ResultShape) async throws -> CalledPage? {
-        guard let called, called.isCalled(query) else { return nil }
-        return try await called.page(query, shape, for: caller)
+        guard let asked, asked.sets.isCalled(query) else { return nil }
+        return try await asked.sets.page(query, shape, for: asked.request)
     }
 
     /// The first row, with its shape.
     func row(_ query: EntityQuery) async throws -> (ResultRow, ResultShape)? {
-        if let called, called.isCalled(query) {
-            let page = try await called.page(query, try plan(query).shape, for: caller)
+        if let asked, asked.sets.isCalled(query) {
+            let page = try await asked.sets.page(query, try plan(query).shape, for: asked.request)
             return page.held.first.map { ($0, page.shape) }
         }
         let page = try await page(query)
@@ -38,7 +37,9 @@ struct QueryRunner: Sendable {
     /// Throws what its caller would get for it, whatever rows there are.
     func check(_ query: EntityQuery) async throws {
         let plan = try plan(query)
-        if let called, called.isCalled(query) { return try called.check(query, plan.shape, for: caller) }
+        if let asked, asked.sets.isCalled(query) {
+            return try asked.sets.check(query, plan.shape, for: asked.request.caller)
+        }
         try await records.withReadSnapshot { snapshot in try plan.check(at: snapshot) }
     }
 
@@ -48,7 +49,7 @@ struct QueryRunner: Sendable {
 
     /// Uses the cached plan if there is one.
     func plan(_ query: EntityQuery, _ cachedQuery: CachedQuery?) throws -> QueryPlan {
-        if let called, called.isCalled(query) { return try plan(query.withoutPlace) }
+        if let asked, asked.sets.isCalled(query) { return try plan(query.withoutPlace) }
         guard case .all = query.base, let cachedQuery else { return try plan(query) }
         return try Self.reportingProblems { () throws(QueryProblem) in
             let prepared = try cachedQuery.query { () throws(QueryProblem) in
@@ -84,7 +85,9 @@ struct QueryRunner: Sendable {
     /// How many there are, without regard to paging.
     func count(_ query: EntityQuery, _ cachedQuery: CachedQuery? = nil) async throws -> Int {
         let plan = try plan(query, cachedQuery)
-        if let called, called.isCalled(query) { return try await called.count(query, plan.shape, for: caller) }
+        if let asked, asked.sets.isCalled(query) {
+            return try await asked.sets.count(query, plan.shape, for: asked.request)
+        }
         return try await records.withReadSnapshot { snapshot in try plan.count(at: snapshot) }
     }
 
@@ -111,7 +114,7 @@ struct QueryRunner: Sendable {
 
     private func related(_ source: EntityPath, _ name: String) async throws -> EntityQuery.Base {
         // The other system says whether there is such an entity.
-        if let called, called.isCalled(source.table), case .key(let id) = source.origin {
+        if let asked, asked.sets.isCalled(source.table), case .key(let id) = source.origin {
             return .related(from: source.table.source, id, property: name)
         }
         let record = try await RecordFinder(tables: tables, records: records, runner: self).found(source)
@@ -173,7 +176,7 @@ struct RecordFinder: Sendable {
     }
 
     private func anyType(_ entityPath: EntityPath) async throws -> Record? {
-        if let runner, let sets = runner.called, sets.isCalled(entityPath) {
+        if let runner, let asked = runner.asked, asked.sets.isCalled(entityPath) {
             return try await called(entityPath, runner)
         }
         switch entityPath.origin {

@@ -22,6 +22,8 @@ final class ServiceRequest: Sendable {
     let age: RecordAge?
     /// What is asked, where it is only read; without the page.
     let cachedQuery: CachedQuery?
+    /// The calls of other systems for it; nil where the service asks none.
+    let calls: CalledRequest?
     /// What addresses in bodies are written in.
     let language: LanguageVersion
     /// The body translated to version 4's JSON, if it came in another format.
@@ -31,6 +33,7 @@ final class ServiceRequest: Sendable {
         method: String, relative: String, target: RequestTarget, format: ResponseFormat, preferences: Preferences,
         headers: MountHeaders, body: [UInt8], root: String, caller: Principal, records: any RecordStore,
         ages: any RecordAges = NoRecordAges(), age: RecordAge? = nil, cachedQuery: CachedQuery? = nil,
+        calls: CalledRequest? = nil,
         language: LanguageVersion = .v4, content: WireValue? = nil
     ) {
         self.method = method
@@ -46,6 +49,7 @@ final class ServiceRequest: Sendable {
         self.ages = ages
         self.age = age
         self.cachedQuery = cachedQuery
+        self.calls = calls
         self.language = language
         self.content = content
     }
@@ -55,7 +59,7 @@ final class ServiceRequest: Sendable {
         ServiceRequest(
             method: method, relative: relative, target: target, format: format, preferences: preferences,
             headers: headers, body: body, root: root, caller: caller, records: records, ages: ages, age: age,
-            cachedQuery: cachedQuery, language: language, content: content)
+            cachedQuery: cachedQuery, calls: calls, language: language, content: content)
     }
 
     /// The same request, which may change records that its caller may not read. `own`: all records.
@@ -66,7 +70,7 @@ final class ServiceRequest: Sendable {
         ServiceRequest(
             method: method, relative: relative, target: target, format: format, preferences: preferences,
             headers: headers, body: body, root: root, caller: caller, records: records, ages: ages, age: age,
-            cachedQuery: cachedQuery, language: language, content: content)
+            cachedQuery: cachedQuery, calls: calls, language: language, content: content)
     }
 
     /// The same request, whose answer says how old it is.
@@ -75,7 +79,7 @@ final class ServiceRequest: Sendable {
         return ServiceRequest(
             method: method, relative: relative, target: target, format: format, preferences: preferences,
             headers: headers, body: body, root: root, caller: caller, records: records, ages: ages, age: age,
-            cachedQuery: cachedQuery, language: language, content: content)
+            cachedQuery: cachedQuery, calls: calls, language: language, content: content)
     }
 
     /// Without the places that pages and changes are at.

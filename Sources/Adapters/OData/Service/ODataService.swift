@@ -93,7 +93,7 @@ extension ResourceHandler {
     var runner: QueryRunner {
         QueryRunner(
             tables: tables, records: request.records, now: service.clock.now(), limits: limits.query,
-            called: service.called, caller: request.caller)
+            asked: service.called.flatMap { sets in request.calls.map { (sets, $0) } })
     }
 }
 

@@ -47,10 +47,12 @@ struct Version2Mount: Sendable {
             let address = try request.plain.cachedQuery?.resourcePath(find) ?? find()
             try OptionRules(request.plain).check(address)
             let handler = Version2Handler(service: service, request: request)
-            if let called = service.called, called.isCalled(address) {
+            if let called = service.asked(for: address) {
                 let plain = try handler.handler.calling(called, address)
                 let request = Version2Request(plain: plain, format: request.format, scope: request.scope)
-                return try await Version2Handler(service: service, request: request).answer(address)
+                var response = try await Version2Handler(service: service, request: request).answer(address)
+                if plain.method == "GET" { response.headers.tell(plain.calls?.age) }
+                return response
             }
             let plain = try await request.plain.aged(by: address.entities(request.plain, of: service.tables))
             do {

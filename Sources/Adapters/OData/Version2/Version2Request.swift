@@ -47,7 +47,7 @@ struct Version2RequestReader: Sendable {
             method: method, relative: relative, target: target, format: ResponseFormat(),
             preferences: Preferences(nil), headers: request.headers, body: request.body, root: root,
             caller: request.caller, records: request.records, ages: request.ages,
-            cachedQuery: cachedQuery, language: .v2)
+            cachedQuery: cachedQuery, calls: service.calls(request.caller, method), language: .v2)
         let scope = Version2Scope(
             model: service.tables.model, root: root, relative: relative, now: service.clock.now())
         return Version2Request(plain: plain, format: try format(target, cachedQuery, request.headers), scope: scope)

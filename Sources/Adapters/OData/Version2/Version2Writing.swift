@@ -143,6 +143,9 @@ struct Version2Operations: Sendable {
     }
 
     func answer(_ call: OperationCall, _ suffix: ResourcePath.Suffix) async throws -> Version2Response {
+        if let result = try await CalledResultWriter(handler).result(of: call, suffix) {
+            return try answer(result, suffix)
+        }
         var plain = own.request.plain
         if call.overloads.first?.kind == .action { plain = plain.saying(try arguments(call)) }
         let handler = ResourceHandler(service: own.service, request: plain)
@@ -158,6 +161,31 @@ struct Version2Operations: Sendable {
             return try await Version2Reading(own).entry(
                 at: EntityPath(table: table, type: table.type, origin: .key(id)), status: 200, headers: [:])
         case .records(let set, let ids): return try await feed(set, ids)
+        }
+    }
+
+    /// The result of a function of another system.
+    private func answer(_ result: CalledResult, _ suffix: ResourcePath.Suffix) throws -> Version2Response {
+        let options = own.request.plain.target.options
+        switch result {
+        case .nothing: return .nothing()
+        case .value(let value, let function):
+            guard let type = function.result else { return .nothing() }
+            if suffix == .value, let text = Version2ValueCodec(model: own.tables.model).text(of: value, type) {
+                return .text(text)
+            }
+            return Version2Response(
+                content: .property(Version2Property(name: function.name.name, value: value, type: type)))
+        case .count(let count): return .text(String(count))
+        case .entity(let row, let shape, _):
+            let level = try own.level(shape, options)
+            var headers: MountHeaders = [:]
+            headers["ETag"] = level.tag(of: row)
+            return Version2Response(headers: headers, content: .entry(Version2Entry(level: level, row: row)))
+        case .entities(let page, _):
+            return Version2Response(
+                content: .feed(
+                    Version2Feed(level: try own.level(page.shape, options), rows: page.held, count: page.count)))
         }
     }
 

@@ -1,6 +1,7 @@
 import AdapterKit
 import ODataEngine
 import ODataLanguage
+import ODataModel
 
 // The requests of version 4.
 extension ODataService {
@@ -68,7 +69,7 @@ extension ODataService {
             method: method, relative: relative, target: target, format: format,
             preferences: preferences, headers: request.headers, body: request.body,
             root: "\(request.origin)\(rootPath)/", caller: request.caller, records: request.records,
-            ages: request.ages, cachedQuery: cachedQuery)
+            ages: request.ages, cachedQuery: cachedQuery, calls: calls(request.caller, method))
     }
 
     func dispatch(_ request: ServiceRequest) async throws -> MountResponse {
@@ -87,10 +88,13 @@ extension ODataService {
                 .kept(responses.text(document.body, type: document.type))
         case .path(let segments):
             let address = try address(segments, request)
-            if let called, called.isCalled(address) {
+            if let called = asked(for: address) {
                 let handler = ResourceHandler(service: self, request: request)
-                return try await ResourceHandler(service: self, request: try handler.calling(called, address))
-                    .handled(address)
+                var response = try await ResourceHandler(
+                    service: self, request: try handler.calling(called, address)
+                ).handled(address)
+                if request.method == "GET" { response.headers.tell(request.calls?.age) }
+                return response
             }
             return try await aged(request, address.entities(request, of: tables)) { try await $0.answer(address) }
         case .entity: return try await aged(request, tables.entities) { try await $0.byID() }
@@ -100,6 +104,21 @@ extension ODataService {
         case .all(let type):
             return try await aged(request, tables.entities) { try await CombinedReading($0).all(type) }
         }
+    }
+
+    /// The calls of other systems that the request makes; nil where the service asks none.
+    func calls(_ caller: Principal, _ method: String) -> CalledRequest? {
+        called == nil ? nil : CalledRequest(caller, takesKept: method == "GET")
+    }
+
+    /// The sets of the system that is asked for what the path leads to; nil where it is here. An operation that an adapter of this
+    /// gateway performs is here.
+    func asked(for address: ResourcePath) -> (any CalledEntities)? {
+        guard let called else { return nil }
+        if case .operation(let call) = address.target {
+            return call.overloads.contains { operations[$0.name.description] != nil } ? nil : called
+        }
+        return called.isCalled(address) ? called : nil
     }
 
     /// With the age of the mirrored records of these entities, where the request reads.
@@ -291,7 +310,9 @@ struct StatusMonitor: Sendable {
 // What a path addresses, each kind with those methods that it has.
 extension ResourceHandler {
     var writer: ResultWriter {
-        ResultWriter(tables: tables, format: request.format, root: request.root, asOf: request.age?.asOf)
+        ResultWriter(
+            tables: tables, format: request.format, root: request.root,
+            asOf: (request.age ?? request.calls?.age)?.asOf)
     }
 
     /// With entities that another system is asked for. Throws for what other systems are not asked.
@@ -300,19 +321,29 @@ extension ResourceHandler {
             throw ODataError.notImplemented("Asking another system for changes")
         }
         switch (address.target, address.suffix) {
-        case (.operation, _): throw ODataError.notImplemented("An operation of another system")
+        case (.operation(let call), _):
+            guard call.overloads.first?.kind == .function else {
+                throw ODataError.notImplemented("An action of the system \(sets.name)")
+            }
+            try Self.only(["GET"], request)
+            return request
         case (_, _) where request.method == "GET": return request
         case (.entities(let path), .none):
             guard request.method == "POST", case .all = path.origin else { break }
             try sets.checkWritten(path.table)
-            return request.with(sets.records(over: request.records, runner, for: request.caller))
+            return request.with(try changing(sets))
         case (.entity(let path), .none):
             guard case .key = path.origin else { break }
             try sets.checkWritten(path.table)
-            return request.with(sets.records(over: request.records, runner, for: request.caller))
+            return request.with(try changing(sets))
         default: break
         }
         throw ODataError.notImplemented("This change of entities of the system \(sets.name)")
+    }
+
+    private func changing(_ sets: any CalledEntities) throws -> any ChangedElsewhere {
+        guard let calls = request.calls else { throw ODataError.notImplemented("This change") }
+        return sets.records(over: request.records, runner, for: calls)
     }
 
     func answer(_ address: ResourcePath) async throws -> MountResponse {

@@ -14,6 +14,8 @@ struct OperationHandler: Sendable {
     }
 
     func answer(_ call: OperationCall, _ suffix: ResourcePath.Suffix) async throws -> MountResponse {
+        let called = CalledResultWriter(handler)
+        if let result = try await called.result(of: call, suffix) { return try await called.answer(result, suffix) }
         let (result, overload) = try await perform(call)
         return try await OperationResultWriter(handler).answer(result, of: overload, call, suffix)
     }
@@ -126,7 +128,7 @@ struct OperationResultWriter: Sendable {
         }
     }
 
-    private func value(_ value: WireValue, _ type: TypeReference, _ suffix: ResourcePath.Suffix) -> MountResponse {
+    func value(_ value: WireValue, _ type: TypeReference, _ suffix: ResourcePath.Suffix) -> MountResponse {
         if suffix == .value, let text = StoredValueCodec(model: handler.tables.model).text(of: value, type: type) {
             return handler.responses.text(Array(text.utf8), type: "text/plain;charset=utf-8")
         }

@@ -121,6 +121,9 @@ struct EntityCreation: Sendable {
         {
             if let id {
                 fields[column.field.text] = keyValue(id, column)
+            } else if records is any ChangedElsewhere {
+                // The other system chooses it: none is sent, and the one of its answer is taken.
+                return RecordID(unchecked: table.source)
             } else {
                 fields[column.field.text] = try await newKey(table, column)
             }

@@ -21,6 +21,10 @@ public struct CalledQuery: Sendable {
     private let version: ServableModel.Version
     private let filter: String?
     private let order: String
+    /// Whether the request says in which order entities come.
+    private let isOrdered: Bool
+    /// Entities that the request wants at most.
+    public let top: Int?
 
     /// `filters`: of the path's segments. Throws for what has another meaning there, or none.
     public init(
@@ -40,6 +44,8 @@ public struct CalledQuery: Sendable {
         for filter in filters + (options.filter.map { [$0] } ?? []) { conditions.append(try text.condition(filter)) }
         filter = conditions.count > 1 ? conditions.map { "(\($0))" }.joined(separator: " and ") : conditions.first
         order = try text.order(options.order)
+        isOrdered = !options.order.isEmpty
+        top = options.top
         let done = try Self.done(options.skipToken, limits)
         self.done = done
         offset = options.skip + done
@@ -112,6 +118,16 @@ public struct CalledQuery: Sendable {
         var options = choosing + shaping
         options.append(("$orderby", order))
         options.append(("$top", String(wanted)))
+        if offset > 0 { options.append(("$skip", String(offset))) }
+        if isCounted { options.append(version == .version4 ? ("$count", "true") : ("$inlinecount", "allpages")) }
+        return options
+    }
+
+    /// The options of a function's result, which is no page: in the function's order, where the request asks for no other.
+    public var result: [(String, String)] {
+        var options = choosing + shaping
+        if isOrdered { options.append(("$orderby", order)) }
+        if let top { options.append(("$top", String(top))) }
         if offset > 0 { options.append(("$skip", String(offset))) }
         if isCounted { options.append(version == .version4 ? ("$count", "true") : ("$inlinecount", "allpages")) }
         return options
