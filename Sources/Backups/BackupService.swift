@@ -71,7 +71,7 @@ public struct BackupFigures: Sendable, Equatable {
 public actor BackupService {
     private let settings: BackupSettings
     private let target: any BackupTarget
-    private let store: SQLiteStore
+    private let store: any PageLoggedStore
     private let attachments: AttachmentFiles
     private let contents: @Sendable () async throws -> BackupContents
     private let clock: any WallClock
@@ -102,7 +102,7 @@ public actor BackupService {
     private var problems: [String: String] = [:]
 
     public init(
-        _ settings: BackupSettings, target: any BackupTarget, store: SQLiteStore, attachments: AttachmentFiles,
+        _ settings: BackupSettings, target: any BackupTarget, store: any PageLoggedStore, attachments: AttachmentFiles,
         clock: any WallClock, log: Log, contents: @escaping @Sendable () async throws -> BackupContents
     ) {
         (self.settings, self.target, self.store, self.attachments) = (settings, target, store, attachments)

@@ -11,7 +11,7 @@ import Synchronization
 /// Reads run on the caller's thread over a pool of read-only connections; writes gather in group commits on the one
 /// connection that writes, each answered when it is on the disk. What the tables look like, what migrates and what
 /// survives is docs/store.md.
-public final class SQLiteStore: BackupStore {
+public final class SQLiteStore: HostedStore, PageLoggedStore {
     public let epoch: Epoch
     private let lock: StoreLock
     let readers: ReaderPool
@@ -95,16 +95,6 @@ public final class SQLiteStore: BackupStore {
     }
 }
 
-/// The content of a store, and its size.
-public struct StoreInspection: Sendable {
-    /// Epoch, positions, the rows of each table, and the file's bytes.
-    public let contents: BackupSummary
-    /// Bytes of the file that are free to be used again.
-    public let freeBytes: Int64
-    /// Bytes of the write-ahead log.
-    public let logFileBytes: Int64
-}
-
 extension SQLiteStore {
     /// Between two commits: each commit is made by the layouts of before, or by those of after.
     public func install(_ collections: [CollectionDeclaration]) async throws {
@@ -124,9 +114,6 @@ extension SQLiteStore {
         self.replaced.withLock { $0.merge(replaced) { $0 + $1 } }
     }
 
-    /// Makes the tables fit the declarations, while records are read and written by the declarations of before too: until
-    /// ``install(_:)`` is called with those of one side, records have the fields of both. Throws as ``install(_:)``, and
-    /// has changed nothing then.
     public func extend(to collections: [CollectionDeclaration]) async throws {
         let known = catalogue.current
         try await install(
@@ -139,9 +126,8 @@ extension SQLiteStore {
             })
     }
 
-    /// The effect of ``install(_:)``, without doing it. `retired`: collections that are declared no longer.
     public func schemaChange(
-        to collections: [CollectionDeclaration], retiring retired: [CollectionID] = []
+        to collections: [CollectionDeclaration], retiring retired: [CollectionID]
     ) async throws -> SchemaChange {
         _ = try openCatalogue()
         return try await readers.read { database in
@@ -150,8 +136,6 @@ extension SQLiteStore {
         }
     }
 
-    /// In how many records ``install(_:)`` has replaced values that some wire format cannot carry, since the store was
-    /// opened. For the operator's log.
     public var replacedValues: [CollectionID: Int] { replaced.withLock { $0 } }
 
     public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> AdapterKit.Record?
@@ -251,21 +235,14 @@ extension SQLiteStore {
         }
     }
 
-    /// Bytes of the database file. Asks the file system.
     public var databaseBytes: Int64 { figures.databaseBytes }
 
-    /// Begins a log of the pages that are committed from now on. One at a time: end the one before first.
-    ///
-    /// `stream`: 32 hexadecimal digits that no other log has. `folder`: is there and empty. `limit`: bytes that the pieces in
-    /// it may have together.
     public func openPageLog(stream: String, in folder: String, limit: Int64) async throws -> PageLog {
         _ = try openCatalogue()
         return try await PageLog.begin(
             stream: stream, in: folder, limit: limit, writer: writer, log: file.path + "-wal")
     }
 
-    /// Copies the database as it is within one transaction into a new file, page by page, while others write. Throws
-    /// `store.full` without capacity.
     public func copyDatabase(to path: String) async throws -> BackupSummary {
         _ = try openCatalogue()
         let (file, health) = (file, health)
@@ -278,14 +255,12 @@ extension SQLiteStore {
         }
     }
 
-    /// Counts and state of the store. Asks the file system for two sizes.
+    /// Asks the file system for two sizes.
     public var figures: StoreFigures {
         counters.figures(
             queued: writer.queued, longPool: readers.longPool, streamPool: streams.counts, path: file.path)
     }
 
-    /// Reads the whole store while it is used, and what it holds. Throws `store.unavailable` where anything is wrong with
-    /// it, the finding in the error's detail for the log.
     public func inspect(checksIntegrity: Bool) async throws -> StoreInspection {
         _ = try openCatalogue()
         let (file, health) = (file, health)
@@ -305,7 +280,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Why nothing can be written, as far as that is known; nil: writes succeed.
     public var problem: StoreProblem? { health.current }
 
     /// Looks whether the files are in their places and, where writes failed, whether one succeeds again.
@@ -341,6 +315,13 @@ extension SQLiteStore {
     public var floor: Revision { Revision(positions.floor) }
 
     public func position(of adapter: AdapterName) -> Revision { Revision(positions.last(of: adapter)) }
+
+    /// One process has the file, so what is known here is exact.
+    public func knownVersion(of adapter: AdapterName) -> RecordsVersion? { RecordsVersion(position(of: adapter)) }
+
+    public func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion {
+        RecordsVersion(position(of: adapter))
+    }
 }
 
 extension SQLiteStore {
@@ -438,7 +419,7 @@ public enum IntegrityCheck: Sendable, Equatable {
     case always
 }
 
-extension SQLiteStore: MirrorStore {
+extension SQLiteStore {
     public func beginReplacement(of collection: CollectionID) async throws -> any RecordReplacement {
         let layout = try openCatalogue().layout(collection)
         return try await TableReplacement.begin(of: layout, in: StoreParts(writer: writer, readers: readers))

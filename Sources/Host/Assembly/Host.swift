@@ -8,7 +8,6 @@ import Identity
 import Logging
 import Push
 import RecordStorage
-import SQLiteStore
 import ServiceLifecycle
 import Synchronization
 import Telemetry
@@ -29,7 +28,7 @@ struct Host {
     let first: HostGeneration
     let assembly: HostAssembly
     let current: Current<HostGeneration>
-    let store: SQLiteStore
+    let store: any HostedStore
     /// Nil: none are configured.
     let backups: BackupService?
     let logger: Logger
@@ -44,15 +43,14 @@ struct Host {
         try FileManager.default.createDirectory(
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let log = Log(logger, label: "portico")
-        let restore = StoreRestore(path: settings.storePath.path)
-        let isRestored = restore.isPrepared
-        let store = try SQLiteStore(Self.storeSettings(settings, acceptsStore: acceptsStore))
+        let opened = try HostStore(settings, acceptsStore: acceptsStore)
+        let store = opened.store
         self.store = store
         self.logger = logger
         // The store's lock is this process': no other has workers below this directory.
         WorkerFolders(settings.dataDirectory.path).removeLeftovers(log: log)
-        if isRestored {
-            log.info("A restored backup took the store's place.", ["replaced": "\(restore.replaced)"])
+        if let replaced = opened.replaced {
+            log.info("A restored backup took the store's place.", ["replaced": "\(replaced)"])
         }
         try await store.install(plan.collections)
         for (collection, records) in store.replacedValues.sorted(by: { $0.key < $1.key }) {
@@ -65,7 +63,7 @@ struct Host {
             store: store, configuration: settings.identity, clock: SystemClock(),
             providers: try settings.providers.map { $0.setup(try transports.transport($0.upstream)) },
             log: Log(logger, label: "identity"))
-        if isRestored { try await identity.record(AuditEvent(.storeRestored, actor: Principal.system.id)) }
+        if opened.replaced != nil { try await identity.record(AuditEvent(.storeRestored, actor: Principal.system.id)) }
         let upstreams = try HostUpstreams(
             transports, settings.upstreams, identity: identity, log: Log(logger, label: "upstream"))
         self.upstreams = upstreams
@@ -85,7 +83,7 @@ struct Host {
         let backups = settings.backups.flatMap { plan in
             target.map {
                 BackupService(
-                    plan.settings, target: $0, store: store, attachments: attachments, clock: SystemClock(),
+                    plan.settings, target: $0, store: opened.pages, attachments: attachments, clock: SystemClock(),
                     log: Log(logger, label: "backups"), contents: contents)
             }
         }
@@ -105,7 +103,7 @@ struct Host {
             logs: logs,
             readiness: readiness,
             started: SystemClock().now(), log: log, logger: logger,
-            metrics: settings.gateway.metrics, traces: traces, isRestorePending: { restore.isPrepared },
+            metrics: settings.gateway.metrics, traces: traces, isRestorePending: { opened.isRestorePending },
             backups: backups.map { GatewayBackups(service: $0, target: target?.place ?? "") })
         let first = try await assembly.generation(plan)
         (self.first, current) = (first, Current(first))
@@ -128,18 +126,6 @@ struct Host {
         // Before the deadlines of their starts begin: there may be many.
         for served in adapters { await start.samples.loadEarly(served, in: store) }
         if settings.loadsSampleData { FreeMemory.giveBack() }
-    }
-
-    static func storeSettings(_ settings: HostSettings, acceptsStore: Bool) -> SQLiteStoreSettings {
-        let attachments = settings.attachmentFolder
-        var store = SQLiteStoreSettings(
-            path: settings.storePath.path, longReads: settings.storeLongReads,
-            longReadTurn: settings.storeLongReadTurn, streams: settings.storeStreams, clock: SystemClock())
-        // In the data directory even where the store is elsewhere: on a disk that may not be mounted.
-        store.markerPath = settings.dataDirectory.appendingPathComponent("store.marker").path
-        store.companions = AttachmentFiles.areKept(in: attachments) ? "attachments in the data directory" : nil
-        store.acceptsFiles = acceptsStore
-        return store
     }
 
     /// After the last request.

@@ -3,13 +3,13 @@ import Admission
 import Backups
 import Foundation
 import Glibc
-import SQLiteStore
+import RecordStorage
 import Telemetry
 import Upstream
 
 /// What is measured at each scrape of the store, the upstreams and the process.
 struct HostMetrics: Sendable {
-    let store: SQLiteStore
+    let store: any HostedStore
     let upstreams: HostUpstreams
     let traces: HostTraces
     /// Nil: none are configured.
@@ -34,8 +34,8 @@ struct HostMetrics: Sendable {
         samples.set(MetricCatalogue.commits, figures.commits)
         samples.set(MetricCatalogue.transactions, ["committed"], figures.committed)
         samples.set(MetricCatalogue.transactions, ["refused"], figures.refused)
-        samples.set(MetricCatalogue.commitDuration, figures.commitDurations)
-        samples.set(MetricCatalogue.groupSize, figures.groupSizes)
+        samples.set(MetricCatalogue.commitDuration, Self.distribution(figures.commitDurations))
+        samples.set(MetricCatalogue.groupSize, Self.distribution(figures.groupSizes))
         samples.set(MetricCatalogue.storeQueue, figures.queued)
         samples.set(MetricCatalogue.reads, ["quick"], figures.quickReads)
         samples.set(MetricCatalogue.reads, ["long"], figures.longReads)
@@ -45,6 +45,10 @@ struct HostMetrics: Sendable {
         }
         samples.set(MetricCatalogue.storeFiles, ["database"], figures.databaseBytes)
         samples.set(MetricCatalogue.storeFiles, ["log"], figures.logBytes)
+    }
+
+    private static func distribution(_ figures: StoreFigures.Distribution) -> MetricDistribution {
+        MetricDistribution(bounds: figures.bounds, cumulativeCounts: figures.cumulativeCounts, sum: figures.sum)
     }
 
     private static func collect(_ figures: BackupFigures, into samples: inout MetricSamples) {

@@ -1,9 +1,9 @@
 import AttachmentFiles
-import SQLiteStore
+import RecordStorage
 
 /// Whether what is kept in files can be kept.
 struct StoreWatch: Sendable {
-    let store: SQLiteStore
+    let store: any HostedStore
     let attachments: AttachmentFiles
 
     /// In a word, as far as it is known; nil: nothing is wrong.

@@ -2,7 +2,7 @@ import AdapterKit
 import ArgumentParser
 import Foundation
 import HostConfiguration
-import SQLiteStore
+import RecordStorage
 
 /// The flags that every command with a configuration takes.
 struct ConfigurationOptions: ParsableArguments {
@@ -125,8 +125,7 @@ struct Check<Program: HostProgram>: AsyncParsableCommand {
         let folder = FileManager.default.temporaryDirectory.appending(path: "portico-check-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let store = try SQLiteStore(
-            SQLiteStoreSettings(path: folder.appending(path: "store.sqlite").path, clock: SystemClock()))
+        let store = try HostStore.empty(in: folder)
         do {
             for adapter in plan.adapters {
                 for feed in adapter.declaration.liveFeeds { try feed.check(in: adapter.declaration) }

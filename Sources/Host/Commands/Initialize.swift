@@ -6,7 +6,7 @@ import Foundation
 import HTTPServer
 import HostConfiguration
 import Identity
-import SQLiteStore
+import RecordStorage
 
 /// `portico init`: a configuration for production, and the first administrator in a store that is ready for it.
 struct Initialize<Program: HostProgram>: AsyncParsableCommand {
@@ -188,7 +188,7 @@ struct Initialize<Program: HostProgram>: AsyncParsableCommand {
         }
         defer { directory.endImpersonation() }
         do {
-            let store = try SQLiteStore(Host.storeSettings(plan.settings, acceptsStore: false))
+            let store = try HostStore(plan.settings, acceptsStore: false).store
             do {
                 try await store.install(plan.collections)
                 let identity = try await Identity(

@@ -4,7 +4,7 @@ import Foundation
 import Gateway
 import HTTPServer
 import Logging
-import SQLiteStore
+import RecordStorage
 import ServiceLifecycle
 import Synchronization
 import Telemetry

@@ -10,7 +10,6 @@ import Identity
 import Logging
 import Push
 import RecordStorage
-import SQLiteStore
 import SyncEngine
 import Telemetry
 import Upstream

@@ -4,7 +4,6 @@ import Foundation
 import Gateway
 import HostConfiguration
 import RecordStorage
-import SQLiteStore
 import ServiceLifecycle
 import Upstream
 

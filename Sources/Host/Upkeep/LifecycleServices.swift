@@ -5,7 +5,6 @@ import HTTPServer
 import Identity
 import Logging
 import RecordStorage
-import SQLiteStore
 import ServiceLifecycle
 import Synchronization
 

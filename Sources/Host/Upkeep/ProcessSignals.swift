@@ -5,7 +5,7 @@ import Gateway
 import Glibc
 import HTTPServer
 import Logging
-import SQLiteStore
+import RecordStorage
 import ServiceLifecycle
 import Synchronization
 

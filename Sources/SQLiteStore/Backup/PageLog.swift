@@ -11,6 +11,22 @@ import Synchronization
     import Darwin
 #endif
 
+/// A store that hands out what it commits page by page, for backups that follow it.
+public protocol PageLoggedStore: Store {
+    /// Begins a log of the pages that are committed from now on. One at a time: end the one before first.
+    ///
+    /// `stream`: 32 hexadecimal digits that no other log has. `folder`: is there and empty. `limit`: bytes that the pieces in
+    /// it may have together.
+    func openPageLog(stream: String, in folder: String, limit: Int64) async throws -> PageLog
+
+    /// Copies the database as it is within one transaction into a new file, page by page, while others write. Throws
+    /// `store.full` without capacity.
+    func copyDatabase(to path: String) async throws -> BackupSummary
+
+    /// Bytes of the database file. Asks the file system.
+    var databaseBytes: Int64 { get }
+}
+
 /// The pages that a store commits, as pieces in a folder: with a copy of the database they make every later state of it.
 ///
 /// While it is open, the store makes no checkpoint but in ``collect()``, which reads the write-ahead log to its end first,

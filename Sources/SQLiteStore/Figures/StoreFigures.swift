@@ -1,31 +1,8 @@
 import Admission
 import Foundation
+import RecordStorage
 import Synchronization
 import Telemetry
-
-/// Counts of a store since it was opened, and its state at the moment.
-public struct StoreFigures: Sendable {
-    /// Group commits.
-    public var commits: UInt64
-    /// Transactions that a commit made durable, and those that threw.
-    public var committed: UInt64
-    public var refused: UInt64
-    /// Seconds of group commits.
-    public var commitDurations: MetricDistribution
-    /// Transactions of a group commit.
-    public var groupSizes: MetricDistribution
-    /// Transactions that wait for the next commit.
-    public var queued: Int
-    /// Reads that ended on their caller's thread, and those that went to the pool of long reads.
-    public var quickReads: UInt64
-    public var longReads: UInt64
-    /// Reads that have a connection of their pool, and those that wait for one.
-    public var longPool: AdmissionCounts
-    public var streamPool: AdmissionCounts
-    /// Sizes in bytes; 0 where the file is not there.
-    public var databaseBytes: Int64
-    public var logBytes: Int64
-}
 
 /// Counts what a store does, across threads.
 final class StoreCounters: Sendable {
@@ -64,14 +41,27 @@ final class StoreCounters: Sendable {
         let sizes = sizes.distribution
         return StoreFigures(
             commits: sizes.cumulativeCounts.last ?? 0, committed: committed.load(ordering: .relaxed),
-            refused: refused.load(ordering: .relaxed), commitDurations: durations.distribution, groupSizes: sizes,
-            queued: queued, quickReads: quickReads.load(ordering: .relaxed),
-            longReads: longReads.load(ordering: .relaxed), longPool: longPool, streamPool: streamPool,
+            refused: refused.load(ordering: .relaxed), commitDurations: .init(durations.distribution),
+            groupSizes: .init(sizes), queued: queued, quickReads: quickReads.load(ordering: .relaxed),
+            longReads: longReads.load(ordering: .relaxed), longPool: .init(longPool), streamPool: .init(streamPool),
             databaseBytes: Self.size(of: path), logBytes: Self.size(of: path + "-wal"))
     }
 
     private static func size(of path: String) -> Int64 {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         return (attributes?[.size] as? Int64) ?? (attributes?[.size] as? Int).map(Int64.init) ?? 0
+    }
+}
+
+extension StoreFigures.Distribution {
+    fileprivate init(_ distribution: MetricDistribution) {
+        self.init(
+            bounds: distribution.bounds, cumulativeCounts: distribution.cumulativeCounts, sum: distribution.sum)
+    }
+}
+
+extension StoreFigures.Pool {
+    fileprivate init(_ counts: AdmissionCounts) {
+        self.init(running: counts.running, waiting: counts.waiting)
     }
 }

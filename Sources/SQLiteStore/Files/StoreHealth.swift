@@ -2,19 +2,8 @@ import AdapterKit
 import DurableFiles
 import GRDB
 import GRDBSQLite
+import RecordStorage
 import Synchronization
-
-/// Why nothing can be written.
-public enum StoreProblem: String, Sendable {
-    /// The disk, or the file's largest size, is reached.
-    case full
-    /// The disk fails.
-    case failing
-    /// The file is damaged.
-    case damaged
-    /// The database file, its log file or its lock was moved, deleted or replaced: what is written would be lost.
-    case misplaced
-}
 
 /// Whether the store's files are those that it has open, and whether they can be written.
 final class StoreHealth: Sendable {
