@@ -127,15 +127,15 @@ let package = Package(
             "MemoryStore", path: "Sources/AdapterTesting/MemoryStore",
             ["AdapterKit", "RecordStorage", "RecordEvaluation"]),
         module(
+            "StoreConformance", path: "Tests/StoreConformance",
+            ["AdapterKit", "RecordStorage", "RecordEvaluation"]),
+        module(
             "SyncSimulator", path: "Tests/Simulation/Sync/Simulator",
             [
                 "AdapterKit", "WireFormats", "SyncMessages", "SyncDevice", "RecordStorage", "SyncEngine", "MemoryStore",
-                "ReplicaStorage",
+                "ReplicaStorage", "StoreConformance",
             ]),
         driver("sync-simulator", path: "Tests/Simulation/Sync/Driver", ["SyncSimulator"]),
-        module(
-            "StoreConformance", path: "Tests/StoreConformance",
-            ["AdapterKit", "RecordStorage", "RecordEvaluation"]),
         module(
             "UpstreamRecording", path: "Sources/AdapterTesting/UpstreamRecording", ["AdapterKit", "WireFormats"]),
         module(
@@ -375,7 +375,7 @@ let package = Package(
             "MirrorSimulator", path: "Tests/Simulation/Mirror/Simulator",
             [
                 "MirrorEngine", "AdapterKit", "RecordStorage", "SyncEngine", "SyncMessages", "SyncDevice",
-                "MemoryStore", "SyncSimulator",
+                "MemoryStore", "SyncSimulator", "StoreConformance",
             ]),
         driver(
             "mirror-simulator", path: "Tests/Simulation/Mirror/Driver",
@@ -450,7 +450,7 @@ let package = Package(
         tests("AdmissionTests", ["Admission", "AdmissionTesting", "AdapterKit"]),
         tests(
             "MirrorEngineTests",
-            ["MirrorEngine", "AdapterKit", "RecordStorage", "MemoryStore"]),
+            ["MirrorEngine", "AdapterKit", "RecordStorage", "MemoryStore", "StoreConformance"]),
         tests(
             "porticoctlTests",
             [
@@ -540,7 +540,7 @@ let package = Package(
                 "SQLiteStore",
                 "AttachmentFiles",
                 "AdapterKit",
-                "Telemetry", "WireFormats", "RecordStorage", "SyncEngine", "MemoryStore",
+                "Telemetry", "WireFormats", "RecordStorage", "SyncEngine", "MemoryStore", "StoreConformance",
                 server("Crypto", "swift-crypto"),
                 "SyncMessages",
                 server("HTTPTypes", "swift-http-types"),

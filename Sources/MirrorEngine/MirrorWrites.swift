@@ -39,8 +39,6 @@ public final class MirrorWrites: Sendable {
     private let send: Sending
     private let readBack: ReadingBack
     private let captureContext: @Sendable () -> InContext
-    /// The number up to which writes are another process's.
-    private let start: Int64
     private let state: Mutex<State>
 
     fileprivate struct Caller {
@@ -50,6 +48,8 @@ public final class MirrorWrites: Sendable {
 
     fileprivate struct State {
         var machine: PendingWrites
+        /// The number up to which writes are another process's; nil: it was not asked for yet.
+        var start: Int64?
         var loaded: Int64 = 0
         var seen: Revision?
         var callers: [RecordID: Caller] = [:]
@@ -85,7 +85,6 @@ public final class MirrorWrites: Sendable {
         self.log = log
         self.send = send
         self.readBack = readBack
-        start = store.position.number
         state = Mutex(State(machine: PendingWrites(honoursKeys: source.honoursIdempotencyKeys)))
         store.observe(self) { writes, _ in writes.noteCommit() }
     }
@@ -93,6 +92,18 @@ public final class MirrorWrites: Sendable {
     /// Writes that are still to be made, and writes that stay unknown.
     public var counts: (pending: Int, unknown: Int) {
         state.withLock { ($0.machine.pending, $0.machine.unknown) }
+    }
+
+    /// The number up to which writes are another process's: where the log is before the first one that a caller waits for
+    /// here. ``Store/position`` may lag behind what the other process left.
+    private func start() async throws -> Int64 {
+        if let known = state.withLock({ $0.start }) { return known }
+        let found = try await store.withReadSnapshot { $0.position.number }
+        return state.withLock { state in
+            let start = state.start ?? found
+            state.start = start
+            return start
+        }
     }
 
     private func noteCommit() {
@@ -146,6 +157,7 @@ extension MirrorWrites {
 
     /// Takes what was written since the last time. What a caller waits for is added by its caller.
     private func load() async throws {
+        let start = try await start()
         while true {
             let position = store.position(of: PendingWriteRecords.adapter)
             guard let after = state.withLock({ $0.seen == position ? nil : $0.loaded }) else { return }
@@ -370,6 +382,7 @@ extension MirrorWrites: WriteThrough {
     public func write(
         _ mirror: CollectionID, _ propose: @escaping @Sendable (any StoreTransaction) throws -> RecordID
     ) async throws -> WriteReceipt {
+        _ = try await start()
         let write = try await store.transact(weight: 3) { transaction in
             let id = try propose(transaction)
             guard let write = try transaction.pendingWrite(id) else {

@@ -6,6 +6,7 @@ import HTTPTypes
 import Identity
 import RecordStorage
 import SQLiteStore
+import StoreConformance
 import Testing
 import WireFormats
 
@@ -39,7 +40,9 @@ final class NotesGateway: Sendable {
         settings.portalLogin = "/irj/portal"
         change(&settings)
         let clock = FixedTime()
-        let store = try SQLiteStore(SQLiteStoreSettings(path: folder.path("store.sqlite"), clock: clock))
+        let file = try SQLiteStore(SQLiteStoreSettings(path: folder.path("store.sqlite"), clock: clock))
+        // What the store knows of its position may lag behind commits: nothing here may rely on it.
+        let store = LaggingStore(file, seed: 42, catchingUpAfter: .milliseconds(20))
         let served = ServedAdapter(
             declaration: NotesAdapter.declaration, adapter: adapter, log: .discarding)
         let collections =
@@ -68,14 +71,14 @@ final class NotesGateway: Sendable {
             adapters: [served], store: store, identity: identity, sync: sync, liveFeeds: liveFeeds, settings: settings,
             readiness: readiness, clock: clock, log: .discarding)
         let maintenance = StoreMaintenance(
-            store: store,
+            store: file,
             attachments: AttachmentMaintenance(
                 attachments, store: store, collections: collections, window: 3600, clock: clock),
             windows: RetentionWindows(offline: 3600, kept: 3600), clock: clock)
         administration = try Gateway(
             administrationOf: [served], store: store, identity: identity, sync: sync, maintenance: maintenance,
             inspect: { checks in
-                let found = try await store.inspect(checksIntegrity: checks)
+                let found = try await file.inspect(checksIntegrity: checks)
                 return StoreSummary(
                     contents: found.contents, freeBytes: found.freeBytes, logFileBytes: found.logFileBytes)
             },

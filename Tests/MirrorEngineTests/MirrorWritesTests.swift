@@ -2,6 +2,7 @@ import AdapterKit
 import MemoryStore
 import MirrorEngine
 import RecordStorage
+import StoreConformance
 import Synchronization
 import Testing
 
@@ -76,15 +77,18 @@ private final class WritesFixture: Sendable {
     }
 
     let clock = Clock()
-    let store: MemoryStore
+    let store: LaggingStore
     let ledger = Ledger()
     let lines = Mutex<[LogMessage]>([])
     let declaration: AdapterDeclaration
     let collection: CollectionDeclaration
     let alice = Principal(kind: .user, id: "1", name: "alice")
 
-    init(_ writing: MirrorSource.Writing, honoursKeys: Bool = false) async throws {
-        store = MemoryStore(clock: clock)
+    /// `knowsCommits`: whether the store comes to know its position a moment after a commit, or never.
+    init(_ writing: MirrorSource.Writing, honoursKeys: Bool = false, knowsCommits: Bool = true) async throws {
+        store = LaggingStore(
+            MemoryStore(clock: clock), seed: 42, most: knowsCommits ? 2 : .max,
+            catchingUpAfter: knowsCommits ? .milliseconds(2) : nil)
         declaration = AdapterDeclaration(
             name: "staff", title: "", summary: "", version: "1", access: .public, entities: [MirrorFixture.entity],
             mirrors: [MirrorSource("people", of: "hr", writing: writing, honoursIdempotencyKeys: honoursKeys)])
@@ -362,6 +366,21 @@ private final class WritesFixture: Sendable {
             }
         }
         #expect(error?.code == .upstreamFailed)
+        let states = try await fixture.states()
+        #expect(states == ["pending"])
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        #expect(fixture.ledger.changes.isEmpty)
+    }
+
+    @Test func `a through change of another process goes too where the store does not know of it yet`() async throws {
+        let fixture = try await WritesFixture(.through, knowsCommits: false)
+        let (records, late) = (fixture.records(fixture.writes()), ContinuousClock.now + .milliseconds(300))
+        _ = await #expect(throws: PorticoError.self) {
+            try await CallContext.$current.withValue(CallContext(deadline: late, requestID: "r")) {
+                _ = try await records.create(WritesFixture.person("a", "Ann"), in: "people")
+            }
+        }
+        #expect(fixture.store.position == Revision(0))
         let states = try await fixture.states()
         #expect(states == ["pending"])
         try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }

@@ -95,4 +95,10 @@ extension Store {
     func seen(by name: String, roles: Set<RoleName> = []) -> AdapterRecords {
         AdapterRecords(store: self, declaration: Samples.declaration, principal: Samples.user(name, roles: roles))
     }
+
+    /// What ``position`` says later, where it lags.
+    func exactPosition() async throws -> Revision { try await withReadSnapshot { $0.position } }
+
+    /// What ``floor`` says later, where it lags.
+    func exactFloor() async throws -> Revision { try await withReadSnapshot { $0.floor } }
 }

@@ -11,8 +11,9 @@ public final class MemoryStore: Store {
     public let epoch: Epoch
     private let clock: any WallClock
     private let ids: any RecordIDSource
-    private let state: Mutex<MemoryTables?>
+    private let shared: SharedTables
     private let observers = CommitObservers()
+    private let isClosed = Mutex(false)
 
     public init(
         _ image: MemoryTables = MemoryTables(), epoch: Epoch = Epoch("memory"), clock: any WallClock,
@@ -21,18 +22,31 @@ public final class MemoryStore: Store {
         self.epoch = epoch
         self.clock = clock
         self.ids = ids
-        state = Mutex(image)
+        shared = SharedTables(image)
+        observeTables()
+    }
+
+    /// Another store over the tables of `other`, as another process has it of one database. Each is closed by itself.
+    public init(sharing other: MemoryStore) {
+        (epoch, clock, ids, shared) = (other.epoch, other.clock, other.ids, other.shared)
+        observeTables()
+    }
+
+    private func observeTables() {
+        shared.observers.add(self) { store, position in
+            if !store.isClosed.withLock({ $0 }) { store.observers.notify(position) }
+        }
     }
 
     /// Everything that is stored. Throws `store.unavailable` once the store is closed.
     public var image: MemoryTables {
         get throws(PorticoError) {
-            guard let tables = state.withLock({ $0 }) else { throw Self.closed }
-            return tables
+            guard !isClosed.withLock({ $0 }) else { throw Self.closed }
+            return shared.tables.withLock { $0 }
         }
     }
 
-    public func close() async { state.withLock { $0 = nil } }
+    public func close() async { isClosed.withLock { $0 = true } }
 
     private static let closed = PorticoError(.storeUnavailable, "The store is closed.")
 }
@@ -100,12 +114,19 @@ extension MemoryStore {
         }
     }
 
-    public var position: Revision { state.withLock { $0?.position ?? Revision(0) } }
+    public var position: Revision { shared.tables.withLock { $0.position } }
 
-    public var floor: Revision { state.withLock { $0?.floor ?? Revision(0) } }
+    public var floor: Revision { shared.tables.withLock { $0.floor } }
 
     public func position(of adapter: AdapterName) -> Revision {
-        state.withLock { $0?.positions[adapter] ?? Revision(0) }
+        shared.tables.withLock { $0.positions[adapter] ?? Revision(0) }
+    }
+
+    /// All stores over the tables are in this process, so what is known here is exact.
+    public func knownVersion(of adapter: AdapterName) -> RecordsVersion? { RecordsVersion(position(of: adapter)) }
+
+    public func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion {
+        RecordsVersion(position(of: adapter))
     }
 
     public func observe<Observer: AnyObject & Sendable>(
@@ -115,15 +136,25 @@ extension MemoryStore {
     }
 
     private func change<Result>(_ body: (inout MemoryTables) throws -> Result) throws -> Result {
-        let before = position
-        let result = try state.withLock { state in
-            guard var tables = state else { throw Self.closed }
-            let result = try body(&tables)
-            state = tables
-            return result
+        let (result, before, after) = try shared.tables.withLock { tables in
+            guard !isClosed.withLock({ $0 }) else { throw Self.closed }
+            let before = tables.position
+            var changed = tables
+            let result = try body(&changed)
+            tables = changed
+            return (result, before, changed.position)
         }
-        let after = position
-        if after > before { observers.notify(after) }
+        if after > before { shared.observers.notify(after) }
         return result
+    }
+}
+
+/// What the stores over one database have in common.
+private final class SharedTables: Sendable {
+    let tables: Mutex<MemoryTables>
+    let observers = CommitObservers()
+
+    init(_ tables: MemoryTables) {
+        self.tables = Mutex(tables)
     }
 }

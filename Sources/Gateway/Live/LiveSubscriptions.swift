@@ -96,7 +96,8 @@ struct LiveSubscriptions<Waiter> {
     /// Adapters whose records changed; those who wait for one of them and are concerned. `changes` is what changed since
     /// the last call, nil where that is not known.
     mutating func noteMoves(_ moved: [AdapterName: Revision], _ changes: RowChanges? = nil) -> [Waiter] {
-        let latest = moved.filter { positions[$0.key] != $0.value }
+        // What is known of a position may be behind changes that were read.
+        let latest = moved.filter { entry in positions[entry.key].map { entry.value > $0 } ?? true }
         positions.merge(latest) { max($0, $1) }
         // The changes may be later than the positions: a stream that does not wait yet must find them there too.
         if let changes { positions.merge(changes.adapters.map { ($0, changes.position) }) { max($0, $1) } }

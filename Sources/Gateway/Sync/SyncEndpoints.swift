@@ -77,15 +77,15 @@ struct PushEndpoint: Endpoint {
         let named = sync.pushes.attachments(namedBy: plan)
         plan.deniedAttachments = try await sync.rights.denied(among: named, for: caller)
         let answer: PushResponse
-        let position = services.store.position
+        let began: Revision
         do {
-            answer = try await perform(plan, for: caller)
+            (answer, began) = try await perform(plan, for: caller)
         } catch {
             instruments.noteFailedPush()
             throw error
         }
         await services.changes?.recordMutations(
-            push.mutations, answer.outcomes, after: position, in: sync.catalogue, by: request)
+            push.mutations, answer.outcomes, after: began, in: sync.catalogue, by: request)
         instruments.notePush(answer.outcomes.lazy.map(\.verdict.rawValue))
         sync.seen.see(push.clientID, of: caller.principal) { device in
             for outcome in answer.outcomes { device.outcomes[outcome.verdict, default: 0] += 1 }
@@ -110,27 +110,44 @@ struct PushEndpoint: Endpoint {
         return (push, body.dates)
     }
 
-    private func perform(_ plan: PushPlan, for caller: SyncCaller) async throws -> PushResponse {
+    /// `began`: where the log was before the first transaction. What was made before is of an earlier push.
+    private func perform(
+        _ plan: PushPlan, for caller: SyncCaller
+    ) async throws -> (answer: PushResponse, began: Revision) {
         let pushes = sync.pushes
         var run = PushExecution(plan)
-        var position = services.store.position
+        var span: (began: Revision, ended: Revision)?
         while let part = run.next {
             do {
-                let (progress, reached) = try await RuleAnswers.settling { answers in
+                let (progress, began, ended) = try await RuleAnswers.settling { answers in
                     var part = part
                     part.answers = answers
                     return try await services.store.transact(weight: max(1, part.mutations.count)) { [part] in
-                        (try pushes.perform(part, in: $0), $0.position)
+                        let began = $0.position
+                        return (try pushes.perform(part, in: $0), began, $0.position)
                     }
                 }
-                position = max(position, reached)
+                span = (span?.began ?? began, ended)
                 run.made(progress)
             } catch {
                 try run.failed(error)
             }
             if let conflict = run.pendingConflict { run.decided(await sync.resolvers.decide(conflict)) }
         }
-        return PushResponse(
-            outcomes: run.outcomes, checkpoint: sync.pulls.mark(position, for: caller), position: position.number)
+        let reached = try await position(after: span)
+        let answer = PushResponse(
+            outcomes: run.outcomes, checkpoint: sync.pulls.mark(reached.ended, for: caller),
+            position: reached.ended.number)
+        return (answer, reached.began)
+    }
+
+    /// Of a push of which nothing could be made the log says where it is now: what the store knows without being asked may be
+    /// older than what the caller has seen.
+    private func position(
+        after span: (began: Revision, ended: Revision)?
+    ) async throws -> (began: Revision, ended: Revision) {
+        if let span { return span }
+        let now = try await services.store.withReadSnapshot { $0.position }
+        return (now, now)
     }
 }

@@ -62,25 +62,29 @@ public protocol Store: Sendable {
     /// writers do not wait for it.
     func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int
 
-    /// The log holds every entry after this operation id.
+    /// The log holds every entry after this operation id, as far as it is known here.
     var floor: Revision { get }
 
-    /// The last operation id that is durable and visible.
+    /// The last operation id that is known here to be durable and visible. It may lag behind commits, those of this store's
+    /// callers too, never runs ahead of a snapshot that begins later, and never goes back. For what has to know where it
+    /// is, a snapshot and a transaction say it exactly (``StoreSnapshot/position``).
     var position: Revision { get }
 
-    /// The last operation id that concerns this adapter's records. Cheap enough to be asked on every request: an answer
-    /// computed at this position from those records alone is true as long as it does not move.
+    /// The last operation id that concerns this adapter's records, as far as ``position`` is known here: never behind what
+    /// the adapter's was at a ``position`` that was read before, and never ahead of a snapshot that begins later. Where it has
+    /// moved, something may have changed.
     func position(of adapter: AdapterName) -> Revision
 
-    /// The version of this adapter's records now; nil where the store has to ask for it (``currentVersion(of:)``). Asked
-    /// with every request, on an event loop.
+    /// The version of this adapter's records now; nil where the store has to ask for it (``currentVersion(of:)``). Exact,
+    /// however far ``position`` lags. Asked with every request, on an event loop.
     func knownVersion(of adapter: AdapterName) -> RecordsVersion?
 
-    /// The version of this adapter's records now. Throws `store.unavailable`.
+    /// The version of this adapter's records now, with whatever was acknowledged before the call. Throws
+    /// `store.unavailable`.
     func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion
 
-    /// Calls `body` after every commit that moved ``position``, for as long as `observer` lives, which the store does not
-    /// keep, and the store is open. It is called while no caller can write, from any thread, so it must not wait for anything.
+    /// Calls `body` after every move of ``position``, for as long as `observer` lives, which the store does not keep, and
+    /// the store is open. It may be called while no caller can write, from any thread, so it must not wait for anything.
     func observe<Observer: AnyObject & Sendable>(
         _ observer: Observer, _ body: @escaping @Sendable (Observer, Revision) -> Void)
 
@@ -120,11 +124,8 @@ extension Store {
         try await transact(weight: weight, expecting: [], body)
     }
 
-    public func knownVersion(of adapter: AdapterName) -> RecordsVersion? { RecordsVersion(position(of: adapter)) }
-
-    public func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion {
-        knownVersion(of: adapter) ?? RecordsVersion(position(of: adapter))
-    }
+    /// For stores whose ``position`` lags.
+    public func knownVersion(of adapter: AdapterName) -> RecordsVersion? { nil }
 
     public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) async throws -> RecordPage {
         try await withReadSnapshot { try $0.query(query, in: collection, atMost: bytes) }

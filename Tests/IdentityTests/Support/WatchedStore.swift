@@ -32,6 +32,12 @@ final class WatchedStore: Store {
     var epoch: Epoch { inner.epoch }
     var position: Revision { inner.position }
     func position(of adapter: AdapterName) -> Revision { inner.position(of: adapter) }
+    func knownVersion(of adapter: AdapterName) -> RecordsVersion? { inner.knownVersion(of: adapter) }
+
+    func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion {
+        try await inner.currentVersion(of: adapter)
+    }
+
     func install(_ collections: [CollectionDeclaration]) async throws { try await inner.install(collections) }
     func close() async {}
     var floor: Revision { inner.floor }

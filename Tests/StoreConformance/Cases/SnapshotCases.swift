@@ -35,7 +35,7 @@ extension StoreConformance {
             try expectEqual(try await store.own.record("x", in: "items")?["rank"], 40, "counted up together")
         },
         ConformanceCase("a transaction that throws has done nothing") { store in
-            let position = store.position
+            let position = try await store.exactPosition()
             try await expectError(.overloaded, "the body's error") {
                 try await store.transact(weight: 2) { transaction in
                     _ = try transaction.apply(creating("x"))
@@ -44,7 +44,7 @@ extension StoreConformance {
                     throw PorticoError(.overloaded, "no")
                 }
             }
-            try expectEqual(store.position, position, "the position")
+            try expectEqual(try await store.exactPosition(), position, "the position")
             try expectEqual(try await store.own.count(nil, in: "items"), 0, "records")
             try await store.withReadSnapshot { snapshot in
                 try expectEqual(try snapshot.client("c"), nil, "the client")
@@ -66,8 +66,8 @@ extension StoreConformance {
                 try expectEqual(transaction.position, receipt.position, "the position within")
                 return receipt
             }
-            try expectEqual(store.position, receipt.position, "the position")
-            try expectEqual(store.position(of: Samples.adapter), receipt.position, "the adapter's position")
+            try expectEqual(try await store.exactPosition(), receipt.position, "the position")
+            try expect(store.position(of: Samples.adapter) <= receipt.position, "the adapter's position")
             let log = try await store.changes(after: Revision(0), limit: 10)
             try expectEqual(log.map(\.id), ["x", "z"], "the log")
         },
@@ -102,7 +102,7 @@ extension StoreConformance {
         }
     }
 
-    private static func increment(_ id: RecordID, in store: any Store) async throws {
+    static func increment(_ id: RecordID, in store: any Store) async throws {
         try await store.transact(weight: 1) { transaction in
             let record = try transaction.record(id, in: Samples.itemsID, visible: nil)
             let rank = (record?["rank"].int64Value ?? 0) + 1

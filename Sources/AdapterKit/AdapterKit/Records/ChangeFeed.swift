@@ -67,7 +67,7 @@ public struct ChangedRecordPage: Sendable, Equatable {
 ///
 /// Safe to use from any task.
 public protocol ChangeFeed: Sendable {
-    /// The end of the log: what comes now comes after it.
+    /// The end of the log as far as it is known: what comes now comes after it, and so may what came a moment ago.
     var position: Revision { get }
 
     /// Records of an entity that were created after a position and are still there, in the order of their creation.

@@ -105,7 +105,7 @@ public actor MirrorSimulation {
         self.settings = settings
         host = try await SimulatedHost(
             reading: random.chance(50) ? .increments : .snapshot, settings: settings,
-            sabotage: plan.sabotage, clock: clock, random: 0.5)
+            sabotage: plan.sabotage, clock: clock, seed: plan.seed, random: 0.5)
         for number in 0..<3 {
             devices.append(
                 SimulatedMirrorDevice(

@@ -2,6 +2,7 @@ import AdapterKit
 import MemoryStore
 import MirrorEngine
 import RecordStorage
+import StoreConformance
 import SyncDevice
 import SyncEngine
 import SyncMessages
@@ -16,7 +17,10 @@ struct SimulatedHost {
     let collection: CollectionDeclaration
     let source: MirrorSource
     private let clock: VirtualClock
-    private(set) var store: MemoryStore
+    private let seed: UInt64
+    private var base: MemoryStore
+    /// What the host sees of it: in some runs with a position that lags.
+    private(set) var store: any MirrorStore
     private var pulls: PullMachine
     private var pushes: PushMachine
     var machine: MirrorMachine
@@ -26,9 +30,10 @@ struct SimulatedHost {
 
     init(
         reading: MirrorSource.Reading, settings: MirrorSettings, sabotage: MirrorSabotage?, clock: VirtualClock,
-        random: Double
+        seed: UInt64, random: Double
     ) async throws {
         self.clock = clock
+        self.seed = seed
         source = MirrorSource("people", of: "hr", reading: reading, settings: settings)
         let people = Entity(
             "people", summary: "A mirror.", key: EntityKey("id", chosenBy: .caller),
@@ -50,7 +55,8 @@ struct SimulatedHost {
             access: AccessRights(read: .login, write: .login), entities: [people, notes],
             mirrors: sabotage == .writers ? [] : [source])
         collection = CollectionDeclaration(adapter: Self.adapter, entity: people)
-        (store, pulls, pushes) = Self.process(MemoryTables(), declaration, clock)
+        (base, pulls, pushes) = Self.process(MemoryTables(), declaration, clock)
+        store = LaggingStore(base, ofRun: seed) ?? base
         try await store.install(declaration.entities.map { CollectionDeclaration(adapter: Self.adapter, entity: $0) })
         stored = MirrorState()
         machine = MirrorMachine(settings: settings, asOf: nil, cursor: nil, at: clock.now(), random: random)
@@ -71,7 +77,8 @@ struct SimulatedHost {
     /// The process ends, and another one begins with what is durable.
     func restarted(random: Double) async throws -> SimulatedHost {
         var next = self
-        (next.store, next.pulls, next.pushes) = Self.process(try store.image, declaration, clock)
+        (next.base, next.pulls, next.pushes) = Self.process(try base.image, declaration, clock)
+        next.store = LaggingStore(next.base, ofRun: seed) ?? next.base
         next.stored = MirrorState(try await next.store.withReadSnapshot { try $0.mirrorState(of: Self.mirror) })
         next.machine = MirrorMachine(
             settings: source.settings, asOf: next.stored.asOf, cursor: next.stored.cursor, at: clock.now(),
@@ -88,10 +95,11 @@ struct SimulatedHost {
     func push(_ request: PushRequest, for person: String) async throws -> PushResponse {
         let (pushes, caller) = (pushes, Self.caller(person))
         let plan = try pushes.plan(request, for: caller)
-        let progress = try await store.transact(weight: request.mutations.count) { transaction in
-            try pushes.perform(plan, in: transaction)
+        let (progress, reached) = try await store.transact(weight: request.mutations.count) { transaction in
+            (try pushes.perform(plan, in: transaction), transaction.position)
         }
-        return PushResponse(outcomes: progress.outcomes, checkpoint: pulls.mark(store.position, for: caller))
+        return PushResponse(
+            outcomes: progress.outcomes, checkpoint: pulls.mark(reached, for: caller), position: reached.number)
     }
 
     private static func caller(_ person: String) -> SyncCaller {

@@ -2,6 +2,7 @@ import AdapterKit
 import MemoryStore
 import MirrorEngine
 import RecordStorage
+import StoreConformance
 import SyncDevice
 import SyncEngine
 import SyncMessages
@@ -68,7 +69,12 @@ public actor WriteSimulation {
     private let pulls: PullMachine
 
     // What ends with the process.
-    private var store: MemoryStore
+    private var base: MemoryStore
+    /// What the gateway sees of it: in some runs with a position that lags.
+    private var store: any MirrorStore
+    private var lagging: LaggingStore?
+    /// The position of the pending writes that were loaded last.
+    private var loaded: Revision?
     private var machine: PendingWrites
     private var protection: RefreshProtection
     private var underWay: [UnderWay] = []
@@ -148,7 +154,9 @@ public actor WriteSimulation {
         collection = CollectionDeclaration(adapter: Self.adapter, entity: people)
         delivery = WriteDelivery(
             of: collection, honoursKeys: source.honoursIdempotencyKeys || sabotage == .forgetting)
-        store = MemoryStore(MemoryTables(), epoch: Epoch("writes"), clock: clock)
+        base = MemoryStore(MemoryTables(), epoch: Epoch("writes"), clock: clock)
+        lagging = LaggingStore(base, ofRun: plan.seed)
+        store = lagging ?? base
         try await store.install(
             declaration.entities.map { CollectionDeclaration(adapter: Self.adapter, entity: $0) }
                 + PendingWriteRecords.collections)
@@ -214,7 +222,10 @@ public actor WriteSimulation {
     private func point() throws { if hasFaults, random.chance(2) { throw ProcessEnded() } }
 
     private func restart() async throws {
-        store = MemoryStore(try store.image, epoch: Epoch("writes"), clock: clock)
+        base = MemoryStore(try base.image, epoch: Epoch("writes"), clock: clock)
+        lagging = LaggingStore(base, ofRun: seed)
+        store = lagging ?? base
+        loaded = nil
         stored = MirrorState(try await store.withReadSnapshot { try $0.mirrorState(of: Self.mirror) })
         machine = PendingWrites(honoursKeys: source.honoursIdempotencyKeys)
         protection = RefreshProtection(of: Self.mirror)
@@ -241,8 +252,11 @@ public actor WriteSimulation {
         try await store.withReadSnapshot { try $0.pendingWrites(of: Self.mirror, after: 0, limit: Query.maximumLimit) }
     }
 
-    /// What callers have written since.
+    /// What callers have written since. Not looked for where nothing is known to have come.
     private func load() async throws {
+        let position = store.position(of: PendingWriteRecords.adapter)
+        guard loaded != position else { return }
+        loaded = position
         for write in try await pending()
         where write.state != .refused && !write.isThrough && !machine.contains(write.id) {
             guard !underWay.contains(where: { $0.id == write.id }) else { continue }
@@ -260,7 +274,7 @@ extension WriteSimulation {
 
     /// Keeps what a caller proposes, as the gateway does before it waits.
     private struct Proposing: WriteThrough {
-        let store: MemoryStore
+        let store: any MirrorStore
 
         func write(
             _ mirror: CollectionID, _ propose: @escaping @Sendable (any StoreTransaction) throws -> RecordID
@@ -814,6 +828,7 @@ extension WriteSimulation {
     private func settleWrites() async throws {
         for _ in 0..<2_000 {
             clock.advance(to: clock.elapsed + 10_000)
+            lagging?.catchUp()
             try await mayEnd { try await self.step() }
             try await check()
             if try await pending().contains(where: { $0.state == .unknown }) { try await decideUnknown() }

@@ -1,6 +1,7 @@
 import AdapterKit
 import MemoryStore
 import RecordStorage
+import StoreConformance
 import SyncDevice
 import SyncEngine
 import SyncMessages
@@ -14,7 +15,10 @@ struct SimulatedServer {
 
     private let clock: VirtualClock
     private let sabotage: Sabotage?
+    private let seed: UInt64
     private var store: MemoryStore
+    /// Through which the server sees the store; nil: directly.
+    private var lagging: LaggingStore?
     private var pulls: PullMachine
     private var pushes: PushMachine
     private(set) var ledger = Ledger()
@@ -24,10 +28,12 @@ struct SimulatedServer {
 
     private static let catalogue = SyncCatalogue([SimulatedAdapter.declaration])
 
-    init(clock: VirtualClock, sabotage: Sabotage?) async throws {
+    init(clock: VirtualClock, sabotage: Sabotage?, seed: UInt64) async throws {
         self.clock = clock
         self.sabotage = sabotage
+        self.seed = seed
         (store, pulls, pushes) = Self.process(MemoryTables(), epoch: 0, clock)
+        lagging = LaggingStore(store, ofRun: seed)
         try await store.install(SimulatedAdapter.collections)
     }
 
@@ -47,13 +53,26 @@ struct SimulatedServer {
 
     mutating func restart() throws {
         (store, pulls, pushes) = Self.process(try store.image, epoch: ledger.epoch, clock)
+        lagging = LaggingStore(store, ofRun: seed)
     }
 }
 
 extension SimulatedServer {
     var oracle: Oracle { Oracle(ledger: ledger, roles: roles) }
 
-    var position: Revision { store.position }
+    private var seen: any Store { lagging ?? store }
+
+    /// As far as the server knows it.
+    var position: Revision { seen.position }
+
+    var positionLags: Bool { lagging != nil }
+
+    /// The server comes to know of everything that was committed. False where it did.
+    func catchUp() -> Bool {
+        let before = position
+        lagging?.catchUp()
+        return position > before
+    }
 
     private func caller(_ person: String) -> SyncCaller {
         SyncCaller(SimulatedAdapter.principal(person, roles[person] ?? []))
@@ -62,12 +81,12 @@ extension SimulatedServer {
     func interest(of person: String) -> SyncInterest { SyncInterest(nil, in: Self.catalogue, for: caller(person)) }
 
     func changes(since position: Revision) async throws -> RowChanges? {
-        try await store.withReadSnapshot { try RowChanges(since: position, at: $0) }
+        try await seen.withReadSnapshot { try RowChanges(since: position, at: $0) }
     }
 
     func pull(_ request: PullRequest, for person: String) async throws -> PullPage {
         let (pulls, sabotage, caller) = (pulls, sabotage, caller(person))
-        return try await store.withReadSnapshot { snapshot in
+        return try await seen.withReadSnapshot { snapshot in
             try pulls.page(request, for: caller, at: FaultInjectingSnapshot(snapshot, sabotage))
         }
     }
@@ -77,12 +96,14 @@ extension SimulatedServer {
         let caller = caller(person)
         let plan = try pushes.plan(sabotage == .tieBreak ? withoutBases(request) : request, for: caller)
         let (pushes, sabotage) = (pushes, sabotage)
-        let progress = try await store.transact(weight: request.mutations.count) { transaction in
-            try pushes.perform(
+        let (progress, reached) = try await seen.transact(weight: request.mutations.count) { transaction in
+            let progress = try pushes.perform(
                 plan, in: FaultInjectingTransaction(transaction, sabotage, outcomesLeft: deathAfter))
+            return (progress, transaction.position)
         }
         try ledger.observe(try store.image)
-        return PushResponse(outcomes: progress.outcomes, checkpoint: pulls.mark(store.position, for: caller))
+        return PushResponse(
+            outcomes: progress.outcomes, checkpoint: pulls.mark(reached, for: caller), position: reached.number)
     }
 
     private func withoutBases(_ request: PushRequest) -> PushRequest {
@@ -98,7 +119,7 @@ extension SimulatedServer {
     /// A change through another interface, with the adapter's own authority.
     mutating func change(_ change: RecordChange) async throws {
         let step = WriteTransaction.Step(adapter: SimulatedAdapter.adapter, change: change)
-        _ = try await store.write(WriteTransaction([step], author: "system"))
+        _ = try await seen.write(WriteTransaction([step], author: "system"))
         try ledger.observe(try store.image)
     }
 
@@ -114,6 +135,7 @@ extension SimulatedServer {
         ledger.goBack(to: backup.position)
         backups.removeAll { $0.position > backup.position }
         (store, pulls, pushes) = Self.process(backup.image, epoch: ledger.epoch, clock)
+        lagging = LaggingStore(store, ofRun: seed)
     }
 
     var floor: Int64 { store.floor.number }

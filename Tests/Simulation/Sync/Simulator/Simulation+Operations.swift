@@ -155,12 +155,15 @@ extension Simulation {
 
     private mutating func drain() async throws {
         var events = 0
-        while let time = queue.nextTime, let event = queue.next() {
-            clock.advance(to: time)
-            try await handle(event)
-            events += 1
-            guard events < Self.eventsOfARound else { throw Violation(4, "the devices never come to rest") }
-        }
+        repeat {
+            try await announceChanges()
+            while let time = queue.nextTime, let event = queue.next() {
+                clock.advance(to: time)
+                try await handle(event)
+                events += 1
+                guard events < Self.eventsOfARound else { throw Violation(4, "the devices never come to rest") }
+            }
+        } while server.catchUp()
     }
 
     /// No caller asks for them, so the caller that was not woken must have missed nothing.

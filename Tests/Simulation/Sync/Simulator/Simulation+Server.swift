@@ -167,8 +167,10 @@ extension Simulation {
         try await tell(watcher, isFirst: true)
     }
 
-    /// One look at what changed, and pages for those whom it may concern.
+    /// One look at what changed, and pages for those whom it may concern. The server looks when it comes to know of commits.
     mutating func announceChanges() async throws {
+        guard server.position > announcedPosition else { return }
+        announcedPosition = server.position
         let changes = try await server.changes(since: toldPosition)
         toldPosition = changes?.position ?? server.position
         for watcher in streams.indices {
@@ -227,6 +229,7 @@ extension Simulation {
     mutating func cutAll() {
         for watcher in streams.indices { cut(watcher) }
         toldPosition = server.position
+        announcedPosition = server.position
     }
 
     mutating func receive(_ bytes: [UInt8], _ watcher: Int, _ connection: Int) throws {

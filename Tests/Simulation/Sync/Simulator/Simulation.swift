@@ -18,6 +18,8 @@ public struct Simulation {
     var streams: [ServerStream?] = []
     /// Up to where the server has looked at what changed, for the streams.
     var toldPosition = Revision(0)
+    /// Of the store, when the server did so last.
+    var announcedPosition = Revision(0)
     var edits: [String: EditRecord] = [:]
     /// The rows that belong to each token that was handed out, by person and token.
     var rowsOfTokens: [String: [RecordKey: Int64]] = [:]
@@ -38,7 +40,8 @@ public struct Simulation {
         random = SeededRandom(seed: plan.seed)
         features = SimulationFeatures(&random)
         trace = Trace(isKept: plan.keepsTrace)
-        server = try await SimulatedServer(clock: clock, sabotage: plan.sabotage)
+        server = try await SimulatedServer(clock: clock, sabotage: plan.sabotage, seed: plan.seed)
+        if server.positionLags { collected.count("positions that lag") }
         try await populate()
     }
 

@@ -13,7 +13,7 @@ struct SimulatorTests {
         }
         for what in [
             "live pages", "live streams begun anew", "role changes", "nulls", "compactions", "restores",
-            "pieces staged", "devices in a file", "ends at a commit",
+            "pieces staged", "devices in a file", "ends at a commit", "positions that lag",
         ] {
             #expect(counts.counts[what, default: 0] > 4, "\(what)")
         }

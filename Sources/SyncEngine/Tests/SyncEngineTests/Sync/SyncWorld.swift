@@ -1,12 +1,15 @@
 import AdapterKit
 import MemoryStore
 import RecordStorage
+import StoreConformance
 import SyncEngine
 import SyncMessages
 
 /// A store with groups, owners and attributes, and the machines over it.
 struct SyncWorld {
     let store: MemoryStore
+    /// The same with a position that lags: what everything but the tests themselves sees.
+    let lagging: LaggingStore
     let catalogue: SyncCatalogue
     let pulls: PullMachine
     let pushes: PushMachine
@@ -22,6 +25,7 @@ struct SyncWorld {
         given: [EntityName: AccessRights] = [:]
     ) async throws {
         store = MemoryStore(image, epoch: epoch, clock: StillClock())
+        lagging = LaggingStore(store, seed: 42)
         try await store.install(
             [Self.declaration].flatMap { declaration in
                 declaration.entities.map { CollectionDeclaration(adapter: declaration.name, entity: $0) }
@@ -32,15 +36,15 @@ struct SyncWorld {
     }
 
     /// On the adapter's own authority.
-    var own: AdapterRecords { AdapterRecords(store: store, declaration: Self.declaration) }
+    var own: AdapterRecords { AdapterRecords(store: lagging, declaration: Self.declaration) }
 
     func seen(by principal: Principal) -> AdapterRecords {
-        AdapterRecords(store: store, declaration: Self.declaration, principal: principal)
+        AdapterRecords(store: lagging, declaration: Self.declaration, principal: principal)
     }
 
     func page(_ request: PullRequest, for principal: Principal) async throws -> PullPage {
         let pulls = pulls
-        return try await store.withReadSnapshot { try pulls.page(request, for: SyncCaller(principal), at: $0) }
+        return try await lagging.withReadSnapshot { try pulls.page(request, for: SyncCaller(principal), at: $0) }
     }
 
     func push(
@@ -58,7 +62,7 @@ struct SyncWorld {
 
     private func perform(_ part: PushPlan) async throws -> PushProgress {
         let (pushes, fails) = (pushes, fails)
-        return try await store.transact(weight: 1) {
+        return try await lagging.transact(weight: 1) {
             try pushes.perform(part, in: FailingTransaction($0, fails))
         }
     }
