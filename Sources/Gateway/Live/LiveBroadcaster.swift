@@ -107,7 +107,11 @@ final class LiveBroadcaster: Sendable {
     /// One look at what changed, so that only those who are concerned look for themselves.
     private func changes(whereUnknown reached: Revision) async -> RowChanges? {
         let since = delivered.withLock { $0 }
-        let found = count > 0 ? try? await store.withReadSnapshot { try RowChanges(since: since, at: $0) } : nil
+        let found =
+            count > 0
+            ? try? await store.withReadSnapshot(expecting: RowChanges.reads(since: since)) {
+                try RowChanges(since: since, at: $0)
+            } : nil
         delivered.withLock { $0 = found?.position ?? reached }
         return found
     }

@@ -154,7 +154,10 @@ struct LiveSource: Sendable {
     func page(_ request: PullRequest, for caller: SyncCaller) async throws -> (PullPage, Revision) {
         let (pulls, store) = (pulls, store)
         return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            try await store.withReadSnapshot { (try pulls.page(request, for: caller, at: $0), $0.position) }
+            let pull = try pulls.prepared(request, for: caller)
+            return try await store.withReadSnapshot(expecting: pulls.reads(of: pull)) {
+                (try pulls.page(pull, at: $0), $0.position)
+            }
         }
     }
 }

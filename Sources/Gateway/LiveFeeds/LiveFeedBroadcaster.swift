@@ -137,7 +137,9 @@ extension LiveFeedBroadcaster {
             }
             do {
                 let (reader, limits) = (reader, settings)
-                let page = try await store.withReadSnapshot { try reader.page(after: position, limits: limits, at: $0) }
+                let page = try await store.withReadSnapshot(
+                    expecting: [.changes(after: position, limit: limits.page)]
+                ) { try reader.page(after: position, limits: limits, at: $0) }
                 subscriptions.withLock { Self.send($0.take(page)) }
                 if page.isComplete { return }
             } catch {

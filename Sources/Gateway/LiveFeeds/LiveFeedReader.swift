@@ -31,6 +31,9 @@ struct LiveFeedReader: Sendable {
     func page(after position: Revision, limits: LiveFeedSettings, at snapshot: any StoreSnapshot) throws -> LiveFeedPage
     {
         let entries = try snapshot.changes(after: position, limit: limits.page)
+        try snapshot.prefetch(
+            entries.filter { $0.collection == groups || sources[$0.collection] != nil }
+                .map { .record($0.id, in: $0.collection) })
         var changes: [LiveFeedChanges] = []
         var bytes = 0
         for (index, entry) in entries.enumerated() {

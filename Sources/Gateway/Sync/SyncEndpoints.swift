@@ -43,7 +43,10 @@ struct PullEndpoint: Endpoint {
         let caller = request.caller.syncing
         let page: PullPage
         do {
-            page = try await services.store.withReadSnapshot { try pulls.page(asked, for: caller, at: $0) }
+            let pull = try pulls.prepared(asked, for: caller)
+            page = try await services.store.withReadSnapshot(expecting: pulls.reads(of: pull)) {
+                try pulls.page(pull, at: $0)
+            }
         } catch {
             instruments.noteFailedPull()
             throw error
@@ -122,7 +125,9 @@ struct PushEndpoint: Endpoint {
                 let (progress, began, ended) = try await RuleAnswers.settling { answers in
                     var part = part
                     part.answers = answers
-                    return try await services.store.transact(weight: max(1, part.mutations.count)) { [part] in
+                    return try await services.store.transact(
+                        weight: max(1, part.mutations.count), expecting: pushes.reads(of: part)
+                    ) { [part] in
                         let began = $0.position
                         return (try pushes.perform(part, in: $0), began, $0.position)
                     }

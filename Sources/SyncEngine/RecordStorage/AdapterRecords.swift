@@ -115,7 +115,7 @@ public struct AdapterRecords: RecordStore {
         }
         let (declaration, epoch, origin) = (declaration, store.epoch, keyUses.next(of: origin))
         return try await RuleAnswers.settling(steps.count) { answers in
-            try await store.transact(weight: steps.count) {
+            try await store.transact(weight: steps.count, expecting: StoreRead.changing(steps)) {
                 try AuthorizedWrite(
                     declaration: declaration, principal: principal, epoch: epoch, origin: origin, transaction: $0,
                     answers: answers

@@ -44,6 +44,10 @@ struct ChangeLogReader {
         guard old.history == mark.history, old.scopeHash == mark.scopeHash else { throw Self.unknown }
         guard old.position <= mark.position else { throw Self.unknown }
         let touched = try touchedRows(since: old.position, limit: limit)
+        try snapshot.prefetch(
+            (touched.rows + touched.groups).flatMap { row -> [StoreRead] in
+                [.record(row.id, in: row.collection), .history(row.id, in: row.collection, after: old.position)]
+            })
         try checkGroups(touched, since: old.position)
         let records = try touched.rows.compactMap { try news($0, since: old.position) }
         let end = ChangeCursor(history: mark.history, position: touched.end, scopeHash: mark.scopeHash)

@@ -241,6 +241,18 @@ public enum PendingWriteRecords {
 
     static func isIn(_ asked: PendingWrite.State) -> Filter { .compare(state, .equal, .string(asked.rawValue)) }
 
+    /// Finds how the last write of a record is sent.
+    static func lastDelivery(of id: RecordID, in mirror: CollectionID) -> Query {
+        Query(
+            .all([isOf(mirror), .compare(record, .equal, .string(id.text))]),
+            order: [SortKey(position, descending: true)], limit: 1)
+    }
+
+    /// Finds the places of a mirror's queue that are taken: by one author, or (nil) by all.
+    static func queued(of mirror: CollectionID, by name: String?) -> Filter {
+        .all([name.map(isBy), isOf(mirror), isQueued].compactMap(\.self))
+    }
+
     /// Whether an author with so many writes may have another one, where so many places are taken by all.
     public static func hasPlace(of author: Int, taken: Int) -> Bool { author < mostOfMirror - taken }
 
@@ -301,11 +313,7 @@ extension StoreSnapshot {
 
     /// The last of them; nil: there is none.
     func lastPendingWrite(of record: RecordID, in mirror: CollectionID) throws -> PendingWrite? {
-        let query = Query(
-            .all([
-                PendingWriteRecords.isOf(mirror),
-                .compare(PendingWriteRecords.record, .equal, .string(record.text)),
-            ]), order: [SortKey(PendingWriteRecords.position, descending: true)], limit: 1)
+        let query = PendingWriteRecords.lastDelivery(of: record, in: mirror)
         return try self.query(query, in: PendingWriteRecords.deliveriesID).records.first.flatMap(pendingWrite(of:))
     }
 
@@ -329,10 +337,7 @@ extension StoreSnapshot {
 
     /// Places of a mirror's queue that are taken: of one author, or (nil) of all.
     func countOfQueuedWrites(of mirror: CollectionID, by author: String?) throws -> Int {
-        let parts = [
-            author.map(PendingWriteRecords.isBy), PendingWriteRecords.isOf(mirror), PendingWriteRecords.isQueued,
-        ]
-        return try count(.all(parts.compactMap(\.self)), in: PendingWriteRecords.writesID)
+        try count(PendingWriteRecords.queued(of: mirror, by: author), in: PendingWriteRecords.writesID)
     }
 
     /// Writes of every mirror with how they are sent, the oldest first, for operators.

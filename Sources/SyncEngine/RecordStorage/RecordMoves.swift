@@ -27,6 +27,25 @@ public struct RecordMove: Sendable, Equatable {
     }
 }
 
+extension PendingWriteRecords {
+    fileprivate static func moves(_ field: FieldName, _ id: RecordID, in mirror: CollectionID) -> Query {
+        Query(
+            .all([isOf(mirror), .compare(field, .equal, .string(id.text))]), order: [SortKey(created)], limit: 10)
+    }
+}
+
+extension StoreRead {
+    /// What a change of a record that another system has reads of its writes and moves.
+    package static func pendingWrites(of id: RecordID, in mirror: CollectionID) -> [StoreRead] {
+        [
+            .query(
+                PendingWriteRecords.moves(PendingWriteRecords.record, id, in: mirror), in: PendingWriteRecords.movesID),
+            .query(PendingWriteRecords.lastDelivery(of: id, in: mirror), in: PendingWriteRecords.deliveriesID),
+            .count(PendingWriteRecords.queued(of: mirror, by: nil), in: PendingWriteRecords.writesID),
+        ]
+    }
+}
+
 extension StoreSnapshot {
     /// Where the record of a mirror went, over all of its moves; nil: it has the id that it had, or it is not known any more.
     public func move(of id: RecordID, in mirror: CollectionID) throws -> RecordMove? {
@@ -45,9 +64,7 @@ extension StoreSnapshot {
     }
 
     private func moves(_ field: FieldName, _ id: RecordID, in mirror: CollectionID) throws -> [RecordMove] {
-        let query = Query(
-            .all([PendingWriteRecords.isOf(mirror), .compare(field, .equal, .string(id.text))]),
-            order: [SortKey(PendingWriteRecords.created)], limit: 10)
+        let query = PendingWriteRecords.moves(field, id, in: mirror)
         return try self.query(query, in: PendingWriteRecords.movesID).records.compactMap(RecordMove.init)
     }
 }

@@ -38,11 +38,12 @@ public final class StoreChanges: ChangeFeed {
     private func read(
         _ collection: CollectionID, after position: Revision
     ) async throws -> (CreatedRecords, isComplete: Bool) {
-        try await store.withReadSnapshot { snapshot in
+        try await store.withReadSnapshot(expecting: [.changes(after: position, limit: Self.page)]) { snapshot in
             let entries = try snapshot.changes(after: position, limit: Self.page)
             let created = entries.filter {
                 $0.collection == collection && $0.kind == .put && $0.previousRevision == nil
             }
+            try snapshot.prefetch(created.map { .record($0.id, in: collection) })
             let records = try created.compactMap { try snapshot.record($0.id, in: collection, visible: nil) }
             let isComplete = entries.count < Self.page
             let end = isComplete ? snapshot.position : entries.last?.position ?? snapshot.position

@@ -31,3 +31,15 @@ public enum StoreRead: Sendable, Equatable {
     /// A count with an equal filter, under the same condition.
     case count(Filter?, in: CollectionID)
 }
+
+extension StoreRead {
+    /// What changing the records of these steps reads.
+    package static func changing(_ steps: [WriteTransaction.Step]) -> [StoreRead] {
+        steps.flatMap { step -> [StoreRead] in
+            guard let id = step.change.recordID else { return [] }
+            let record = StoreRead.record(id, in: step.collection)
+            if case .delete = step.change.action { return [record, .removal(id, in: step.collection)] }
+            return [record]
+        }
+    }
+}

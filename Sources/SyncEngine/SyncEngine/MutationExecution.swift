@@ -221,10 +221,19 @@ extension MutationExecution {
             message: "The record was deleted.")
     }
 
+    /// The log's last entry of the record: usually one behind what the device knew.
+    private func lastEntry(_ target: MutationTarget) throws -> LogEntry? {
+        if let base, let last = try transaction.history(of: target.id, in: target.collection.id, after: base).first {
+            return last
+        }
+        return try transaction.history(of: target.id, in: target.collection.id, limit: 1).first
+    }
+
     /// The deletion of a record that the caller could see.
     private func tombstone(_ target: MutationTarget) throws -> LogEntry? {
-        let last = try transaction.history(of: target.id, in: target.collection.id, limit: 1).first
-        guard let last, last.kind == .remove, let revision = last.previousRevision else { return nil }
+        guard let last = try lastEntry(target), last.kind == .remove, let revision = last.previousRevision else {
+            return nil
+        }
         let before = Revision(last.position.number - 1)
         let state = RowState(revision: revision, values: last.previousScopeValues)
         let memberships = GroupMemberships(RowHistory(snapshot: transaction))

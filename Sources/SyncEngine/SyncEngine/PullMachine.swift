@@ -26,7 +26,28 @@ public struct PullMachine: Sendable {
     public func page(
         _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws -> PullPage {
-        let start = try start(request, for: caller, at: snapshot)
+        try page(try prepared(request, for: caller), at: snapshot)
+    }
+
+    /// The request with what can be found out before the snapshot. Throws as ``page(_:for:at:)``.
+    public func prepared(_ request: PullRequest, for caller: SyncCaller) throws(PorticoError) -> PreparedPull {
+        var known: Checkpoint?
+        if let token = request.checkpoint { known = try tokens.checkpoint(of: token, for: caller.principal) }
+        return PreparedPull(request: request, caller: caller, known: known)
+    }
+
+    /// What ``page(_:at:)`` reads in any case.
+    public func reads(of pull: PreparedPull) -> [StoreRead] {
+        guard let known = pull.known else { return [.replacements] }
+        let mirrors = (try? wanted(pull.request, known, for: pull.caller))?.filter(\.isMirror) ?? []
+        let limit = min(limits.operations(asked: pull.request.limit), limits.scan)
+        return [.replacements, .changes(after: known.position, limit: limit)] + mirrors.map { .mirrorState($0.id) }
+    }
+
+    /// The page of a prepared request. To be called within the snapshot's call.
+    public func page(_ pull: PreparedPull, at snapshot: any StoreSnapshot) throws -> PullPage {
+        let request = pull.request
+        let start = try start(pull, at: snapshot)
         var run = PullPageBuilder(
             start.checkpoint, scopes: start.scopes, snapshot: snapshot, limits: limits,
             room: limits.operations(asked: request.limit))
@@ -39,7 +60,7 @@ public struct PullMachine: Sendable {
 
     /// Throws what ``page(_:for:at:)`` would throw for the request itself.
     public func check(_ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot) throws {
-        _ = try start(request, for: caller, at: snapshot)
+        _ = try start(try prepared(request, for: caller), at: snapshot)
     }
 
     /// The token of a checkpoint without scopes: it says where the log was, for those that compare.
@@ -58,10 +79,9 @@ extension PullMachine {
         var reset: [String]
     }
 
-    private func start(
-        _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
-    ) throws -> Start {
-        let known = try knownCheckpoint(request, for: caller, at: snapshot)
+    private func start(_ pull: PreparedPull, at snapshot: any StoreSnapshot) throws -> Start {
+        let (request, caller) = (pull.request, pull.caller)
+        let known = try knownCheckpoint(pull, at: snapshot)
         var start = Start(checkpoint: known, scopes: [:], reset: [])
         start.checkpoint.scopes = []
         start.checkpoint.isNarrowed = request.collections != nil || known.isNarrowed
@@ -77,15 +97,12 @@ extension PullMachine {
         return start
     }
 
-    private func knownCheckpoint(
-        _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
-    ) throws(PorticoError) -> Checkpoint {
-        guard let token = request.checkpoint else {
+    private func knownCheckpoint(_ pull: PreparedPull, at snapshot: any StoreSnapshot) throws(PorticoError) -> Checkpoint {
+        guard let found = pull.known else {
             return Checkpoint(
-                epoch: tokens.epoch, identity: caller.principal.id, position: snapshot.position, isNarrowed: false,
-                scopes: [])
+                epoch: tokens.epoch, identity: pull.caller.principal.id, position: snapshot.position,
+                isNarrowed: false, scopes: [])
         }
-        let found = try tokens.checkpoint(of: token, for: caller.principal)
         guard found.position >= snapshot.floor else { throw .fetchAgain("The checkpoint is too old.") }
         guard found.position <= snapshot.position else { throw .fetchAgain("The checkpoint is ahead of the store.") }
         return found
@@ -108,6 +125,14 @@ extension PullMachine {
                 || (!known.isNarrowed && collection.decision(for: caller, effect: .reads) == .allowed)
         }
     }
+}
+
+/// A pull whose checkpoint has been opened.
+public struct PreparedPull: Sendable {
+    let request: PullRequest
+    let caller: SyncCaller
+    /// Nil: the device has none.
+    let known: Checkpoint?
 }
 
 /// The cost of one page, at most.

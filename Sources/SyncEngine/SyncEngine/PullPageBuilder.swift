@@ -143,6 +143,8 @@ extension PullPageBuilder {
         while !isCaughtUp, !isFull, scanned < limits.scan {
             let limit = min(room, limits.scan - scanned)
             let found = try snapshot.changes(after: checkpoint.position, limit: limit)
+            try snapshot.prefetch(reads(of: found))
+            try snapshot.prefetch(try groupReads(of: found))
             let (count, records) = try fitting(found)
             let entries = found.prefix(count)
             let last = entries.last?.position ?? snapshot.position
@@ -152,6 +154,47 @@ extension PullPageBuilder {
             checkpoint.position = end
             scanned += count
             if !isAll { bytes = 0 }
+        }
+    }
+
+    /// The rows that the entries are about, and groups of which they are, as they are and as they were.
+    private func reads(of entries: [LogEntry]) -> [StoreRead] {
+        let groups = Set(
+            scopes.values.flatMap { scope in
+                scope.groups.map { CollectionID(scope.collection.id.adapter, $0.entity) }
+            })
+        var seen: Set<Row> = []
+        return entries.flatMap { entry -> [StoreRead] in
+            let row = Row(collection: entry.collection, id: entry.id)
+            guard groups.contains(row.collection) || sentScope(of: row) != nil, seen.insert(row).inserted else {
+                return []
+            }
+            return [
+                .record(row.id, in: row.collection), .history(row.id, in: row.collection, after: checkpoint.position),
+            ]
+        }
+    }
+
+    /// The groups that open those rows, which the rows name: none where no rule asks for groups.
+    private func groupReads(of entries: [LogEntry]) throws -> [StoreRead] {
+        var groups: Set<Row> = []
+        var seen: Set<Row> = []
+        for entry in entries {
+            let row = Row(collection: entry.collection, id: entry.id)
+            guard let scope = sentScope(of: row), !scope.groups.isEmpty, seen.insert(row).inserted else { continue }
+            let (_, stretches) = try history.trace(row.id, in: row.collection, since: checkpoint.position)
+            for state in stretches.compactMap(\.state) {
+                for group in scope.groups {
+                    guard let id = RecordID(key: state.values[group.through.text] ?? .null) else { continue }
+                    groups.insert(Row(collection: CollectionID(row.collection.adapter, group.entity), id: id))
+                }
+            }
+        }
+        return groups.flatMap { group -> [StoreRead] in
+            [
+                .record(group.id, in: group.collection),
+                .history(group.id, in: group.collection, after: checkpoint.position),
+            ]
         }
     }
 

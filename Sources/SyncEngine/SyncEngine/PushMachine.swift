@@ -37,12 +37,56 @@ public struct PushMachine: Sendable {
             client: client, caller: caller, mutations: request.mutations, knowsHistory: knowsHistory)
     }
 
+    /// What ``perform(_:in:)`` reads in any case, and what it reads where a mutation lost against another change.
+    public func reads(of plan: PushPlan) -> [StoreRead] {
+        var reads: [StoreRead] = [.client(plan.client)]
+        for mutation in plan.mutations {
+            reads.append(.outcome(mutation.sequence, from: plan.client))
+            guard let collection = catalogue[mutation.collection], let id = RecordID(mutation.id) else { continue }
+            reads.append(.record(id, in: collection.id))
+            switch mutation.operation {
+            case .create: break
+            case .update, .delete:
+                if plan.knowsHistory, let base = mutation.baseRev {
+                    reads.append(.history(id, in: collection.id, after: Revision(base)))
+                } else {
+                    reads.append(.latestHistory(id, in: collection.id, limit: 1))
+                }
+                if mutation.operation == .delete { reads.append(.removal(id, in: collection.id)) }
+            }
+            guard collection.declaration.isWrittenElsewhere(collection.entity.name) else { continue }
+            reads += StoreRead.pendingWrites(of: id, in: collection.id)
+        }
+        return reads
+    }
+
+    /// The groups that the mutations' records are of, as they are and as they are to be.
+    private func groupReads(of plan: PushPlan, in transaction: any StoreTransaction) throws -> [StoreRead] {
+        var reads: [StoreRead] = []
+        for mutation in plan.mutations {
+            guard let collection = catalogue[mutation.collection], let id = RecordID(mutation.id) else { continue }
+            let rows = collection.entity.rows
+            let groups = Set(rows.read.groups + rows.write.groups)
+            guard !groups.isEmpty else { continue }
+            let record = try transaction.record(id, in: collection.id, visible: nil)
+            for group in groups {
+                for value in [record?.fields[group.through.text], mutation.fields?[group.through.text]] {
+                    guard let value, let id = RecordID(key: value) else { continue }
+                    let read = StoreRead.record(id, in: CollectionID(collection.id.adapter, group.entity))
+                    if !reads.contains(read) { reads.append(read) }
+                }
+            }
+        }
+        return reads
+    }
+
     /// To be called within the transaction; whatever it throws has to undo it. Throws `access.denied` for a client of
     /// another identity, and what ``PushExecution/failed(_:)`` understands.
     public func perform(_ plan: PushPlan, in transaction: any StoreTransaction) throws -> PushProgress {
         if let known = try transaction.client(plan.client), known.identity != plan.caller.principal.id {
             throw PorticoError(.accessDenied, "This client belongs to another account.", target: "clientId")
         }
+        try transaction.prefetch(try groupReads(of: plan, in: transaction))
         var outcomes: [MutationOutcome] = []
         outcomes.reserveCapacity(plan.mutations.count)
         for mutation in plan.mutations {

@@ -23,6 +23,11 @@ public struct RowChanges: Sendable {
     /// Whose records have changed.
     public var adapters: Set<AdapterName> { Set(changes.map(\.collection.adapter)) }
 
+    /// What ``init(since:at:)`` reads in any case.
+    public static func reads(since position: Revision) -> [StoreRead] {
+        [.changes(after: position, limit: mostEntries + 1)]
+    }
+
     /// Nil where that cannot be determined cheaply: too much has changed, a collection was replaced, or the log does not
     /// reach back.
     public init?(since position: Revision, at snapshot: any StoreSnapshot) throws {
@@ -31,6 +36,7 @@ public struct RowChanges: Sendable {
         guard entries.count <= Self.mostEntries else { return nil }
         if entries.contains(where: { $0.kind == .replaceAll }) { return nil }
         self.position = snapshot.position
+        try snapshot.prefetch(entries.map { .record($0.id, in: $0.collection) })
         changes = try entries.map { entry in
             let now = try snapshot.record(entry.id, in: entry.collection, visible: nil)?.fields
             // A migration notes no values: the row is taken as it is.
