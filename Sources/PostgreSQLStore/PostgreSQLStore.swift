@@ -69,7 +69,7 @@ extension PostgreSQLStore {
         let (state, group) = (state, group)
         try await writer.run { slot in
             do {
-                let transaction = try group.begin([], on: slot.connection())
+                let transaction = try group.begin([], on: slot.connection(), changesTables: true)
                 try Self.install(collections, transaction, state, group, slot)
             } catch {
                 slot.note(error)
@@ -268,7 +268,8 @@ extension PostgreSQLStore {
         switch bound {
         case .through(let position):
             return try await run([
-                SQLFragment("SELECT greatest(floor, least(position, ?)) FROM portico_sequence", [.integer(position.number)])
+                SQLFragment(
+                    "SELECT greatest(floor, least(position, ?)) FROM portico_sequence", [.integer(position.number)])
             ])[0].asInt64
         case .before(let time):
             return try await run([
@@ -412,7 +413,8 @@ public struct PostgreSQLStoreSettings: Sendable {
 
     /// As libpq takes them.
     func parameters() throws(PorticoError) -> [(name: String, value: String)] {
-        let isName = (1...63).contains(schema.utf8.count)
+        let isName =
+            (1...63).contains(schema.utf8.count)
             && schema.utf8.allSatisfy { byte in
                 (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
                     || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")

@@ -48,14 +48,13 @@ final class StoreState: Sendable {
     }
 
     /// Compares what a transaction found with what this process knows. Throws `store.unavailable` for another history, and
-    /// where another node changed the tables.
-    func check(_ found: Sequence, _ catalogue: LayoutCatalogue) throws(PorticoError) {
+    /// where another node changed the tables of `catalogue`.
+    func check(_ found: Sequence, _ catalogue: LayoutCatalogue?) throws(PorticoError) {
         guard found.epoch == epoch else { throw end(.anotherHistory) }
-        guard found.generation == catalogue.generation else {
-            throw PorticoError(
-                .storeUnavailable, "Another node changed the store's tables.",
-                logDetail: "generation \(found.generation) instead of \(catalogue.generation)")
-        }
+        guard let catalogue, found.generation != catalogue.generation else { return }
+        throw PorticoError(
+            .storeUnavailable, "Another node changed the store's tables.",
+            logDetail: "generation \(found.generation) instead of \(catalogue.generation)")
     }
 
     /// Refuses a database that has lost commits that this process knows of: it would give their operation ids again.

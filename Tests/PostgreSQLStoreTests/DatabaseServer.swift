@@ -12,7 +12,8 @@ final class DatabaseServer: Sendable {
     /// The folder of `initdb` and `postgres`.
     static let programs: String? = {
         let packaged = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
-        let folders = packaged.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "/usr/lib/postgresql/\($0)/bin" }
+        let folders =
+            packaged.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "/usr/lib/postgresql/\($0)/bin" }
             + (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { String($0) }
         return folders.first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
     }()
@@ -34,8 +35,10 @@ final class DatabaseServer: Sendable {
         let isRoot = getuid() == 0
         if isRoot { try Self.run(["/bin/chown", "postgres", directory.path]) }
         let data = directory.appending(path: "data").path
-        let setUp = "'\(programs)/initdb' -D '\(data)' -U portico -A trust --no-sync -E \(encoding) --locale=C >/dev/null"
-        let settings = (["listen_addresses=127.0.0.1", "port=\(port)"] + options).map { "-c \($0)" }.joined(separator: " ")
+        let setUp =
+            "'\(programs)/initdb' -D '\(data)' -U portico -A trust --no-sync -E \(encoding) --locale=C >/dev/null"
+        let settings = (["listen_addresses=127.0.0.1", "port=\(port)"] + options).map { "-c \($0)" }.joined(
+            separator: " ")
         let serve = """
             '\(programs)/postgres' -D '\(data)' -k '\(directory.path)' \(settings) >'\(directory.path)/log' 2>&1 </dev/null &
             server=$!; cat >/dev/null; kill -INT $server; wait $server
@@ -63,13 +66,18 @@ final class DatabaseServer: Sendable {
         let number = schemas.add(1, ordering: .relaxed).newValue
         return PostgreSQLStoreSettings(
             url: "postgresql://portico@127.0.0.1:\(port ?? self.port)/postgres", schema: schema ?? "test_\(number)",
-            tls: "disable", connections: connections, clock: MachineClock())
+            tls: "disable", connections: connections, clock: FixedClock())
     }
 
     /// Runs statements as the owner of the database, and gives what `psql` prints.
     @discardableResult
     func run(_ sql: String) throws -> String {
         try Self.run(["\(programs)/psql", "-X", "-q", "-At", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql])
+    }
+
+    /// Ends the connections of all stores.
+    func endConnections() throws {
+        try run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'portico'")
     }
 
     private func waitUntilReady() throws {
@@ -81,7 +89,7 @@ final class DatabaseServer: Sendable {
         throw CocoaError(.executableLoad)
     }
 
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()
@@ -114,7 +122,7 @@ final class DatabaseServer: Sendable {
     }
 }
 
-/// The machine's time.
-private struct MachineClock: WallClock {
-    func now() -> WireDate { WireDate(secondsSinceReferenceDate: Date().timeIntervalSinceReferenceDate) }
+/// A time that does not move.
+private struct FixedClock: WallClock {
+    func now() -> WireDate { WireDate(secondsSinceReferenceDate: 12 * 3600) }
 }

@@ -102,7 +102,8 @@ final class Connection {
     /// The events of the socket; 0 where the deadline passed first.
     private static func wait(_ socket: Int32, _ events: Int16, until deadline: ContinuousClock.Instant) -> Int16 {
         let left = max(.zero, deadline - ContinuousClock.now)
-        let milliseconds = Int32(min(60_000, left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1))
+        let milliseconds = Int32(
+            min(60_000, left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1))
         var entry = pollfd(fd: socket, events: events, revents: 0)
         return poll(&entry, 1, milliseconds) > 0 ? entry.revents : 0
     }

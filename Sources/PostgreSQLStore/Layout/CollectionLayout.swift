@@ -51,7 +51,9 @@ final class CollectionLayout: Sendable {
     /// Rows that are there are replaced.
     private static func insertion(into table: String, _ written: [Column.Part], key: String) -> String {
         let names = written.map(\.name).joined(separator: ", ")
-        let values = written.map { $0.isArray ? "convert_from(u.\($0.name), 'UTF8')::\($0.type.rawValue)[]" : "u.\($0.name)" }
+        let values = written.map {
+            $0.isArray ? "convert_from(u.\($0.name), 'UTF8')::\($0.type.rawValue)[]" : "u.\($0.name)"
+        }
         let changes = written.filter { $0.name != key }.map { "\($0.name) = excluded.\($0.name)" }
         return """
             INSERT INTO \(table) (\(names)) SELECT \(values.joined(separator: ", "))

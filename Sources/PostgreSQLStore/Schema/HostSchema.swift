@@ -121,7 +121,8 @@ enum HostSchema {
         if found[0].count == 0 {
             guard found[2][0].bool(0) else {
                 throw refusal(
-                    "The account may not create the schema `\(schema)`: run CREATE SCHEMA \(schema) AUTHORIZATION for it.")
+                    "The account may not create the schema `\(schema)`: run CREATE SCHEMA \(schema) AUTHORIZATION for it."
+                )
             }
             return true
         }
@@ -173,8 +174,9 @@ enum HostSchema {
                         LIMIT 1
                         """),
                 ])
-        } catch let failure as PostgreSQLFailure where failure.state == "42501" {
-            throw refusal("The account may not read the schema `\(schema)`: grant it USAGE, and all rights on its tables.")
+        } catch let failure as PostgreSQLFailure where ["42501", "42P01"].contains(failure.state ?? "") {
+            throw refusal(
+                "The account may not read the schema `\(schema)`: grant it USAGE, and all rights on its tables.")
         }
         if found[1].count > 0 {
             throw refusal("The account lacks rights on the table `\(found[1][0].text(0))`: grant it all rights on it.")

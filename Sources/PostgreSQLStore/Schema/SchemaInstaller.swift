@@ -134,7 +134,8 @@ struct SchemaInstaller {
     private mutating func create(_ layout: CollectionLayout, _ collection: KnownCollection) {
         let columns = layout.written.map { part in
             part.name == layout.key.name
-                ? part.definition + " PRIMARY KEY" : part.name == "revision" ? part.definition + " NOT NULL" : part.definition
+                ? part.definition + " PRIMARY KEY"
+                : part.name == "revision" ? part.definition + " NOT NULL" : part.definition
         }
         run("CREATE TABLE \(layout.table) (\(columns.joined(separator: ", ")))")
         run(

@@ -67,7 +67,9 @@ struct ChangeJournal {
     /// Log entries that the database does not have, newest first.
     func unwrittenHistory(of key: RowKey) -> [LogEntry] {
         entries[written...].reversed().compactMap { entry in
-            guard case .log(let row) = entry, row.collection == key.collection, row.entry.id == key.id else { return nil }
+            guard case .log(let row) = entry, row.collection == key.collection, row.entry.id == key.id else {
+                return nil
+            }
             return row.entry
         }
     }
@@ -80,7 +82,9 @@ extension ChangeJournal {
     }
 
     /// Numbers a change of a record and logs it.
-    mutating func log(_ before: Record?, _ after: Record?, _ key: RowKey, in layout: CollectionLayout, at time: WireDate)
+    mutating func log(
+        _ before: Record?, _ after: Record?, _ key: RowKey, in layout: CollectionLayout, at time: WireDate
+    )
         throws
     {
         position += 1
@@ -306,7 +310,8 @@ extension ChangeJournal {
                 .array(.integer, rows.map { .integer($0.number) }), texts { $0.collection.adapter.text },
                 texts { $0.collection.entity.text }, texts { $0.id.text }, texts { $0.reason.rawValue },
                 texts { $0.author }, texts { $0.client.text },
-                .array(.integer, rows.map { .integer($0.copy.sequence) }), .array(.bytes, rows.map { .bytes($0.content) }),
+                .array(.integer, rows.map { .integer($0.copy.sequence) }),
+                .array(.bytes, rows.map { .bytes($0.content) }),
                 .array(.integer, rows.map { .integer($0.position) }),
                 .array(.real, rows.map { _ in .real(now.secondsSinceReferenceDate) }),
             ])

@@ -176,8 +176,11 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Takes the order, and what was declared with it.
-    func begin(_ reads: [StoreRead], on connection: Connection) throws -> GroupTransaction {
+    /// Takes the order, and what was declared with it. `changesTables`: whether the caller reads the tables' registry under
+    /// the order, so that it need not know them.
+    func begin(
+        _ reads: [StoreRead], on connection: Connection, changesTables: Bool = false
+    ) throws -> GroupTransaction {
         let catalogue = try state.openCatalogue()
         let fetch = try Fetch(reads, catalogue, changesRecords: true)
         let numbersKeys = catalogue.layouts.values.contains(where: \.hasIntegerKey)
@@ -188,7 +191,7 @@ final class GroupCommit: Sendable {
             try fetch.send(on: connection)
             let rows = try connection.synchronize(patienceOfReads)
             let sequence = try Sequence(rows[1])
-            try state.check(sequence, catalogue)
+            try state.check(sequence, changesTables ? nil : catalogue)
             let transaction = GroupTransaction(
                 connection, catalogue, patienceOfReads, sequence, now: clock.now(), ids: ids)
             if numbersKeys { transaction.note(lastKeys: rows[2]) }

@@ -13,11 +13,14 @@ import SQLiteStore
 struct PostgreSQLSpeed {
     static func main() async throws {
         let words = Array(CommandLine.arguments.dropFirst())
-        guard words.count >= 2 else { throw PorticoError(.requestInvalid, "postgresql-speed sqlite FILE | postgresql ADDRESS SCHEMA") }
+        guard words.count >= 2 else {
+            throw PorticoError(.requestInvalid, "postgresql-speed sqlite FILE | postgresql ADDRESS SCHEMA")
+        }
         let isSQLite = words[0] == "sqlite"
         let numbers = words.dropFirst(isSQLite ? 2 : 3).compactMap { Int($0) }
         let load = MutationLoad(
-            clients: numbers.first ?? 64, seconds: numbers.dropFirst().first ?? 3, batch: numbers.dropFirst(2).first ?? 1)
+            clients: numbers.first ?? 64, seconds: numbers.dropFirst().first ?? 3,
+            batch: numbers.dropFirst(2).first ?? 1)
         if isSQLite {
             let store = try SQLiteStore(SQLiteStoreSettings(path: words[1], clock: MachineClock()))
             print("sqlite \(try await load.run(on: store))")

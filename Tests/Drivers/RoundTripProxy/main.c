@@ -2,8 +2,8 @@
 //
 //     round-trip-proxy LISTEN-PORT SERVER-PORT MICROSECONDS
 //
-// A round trip is what the client sends until it waits: the first bytes after bytes of the server. Each is handed on
-// MICROSECONDS after it was read. Prints `ready` when it listens. A line on standard input is answered with one line:
+// A round trip ends with a message that makes the server answer: Sync, or a simple query; TLS is not understood. What the
+// client sends first after bytes of the server is handed on MICROSECONDS after it was read. Prints `ready` when it listens. A line on standard input is answered with one line:
 // `round trips, connections, bytes of the clients, bytes of the server` since the last one; `cut` ends all connections,
 // `hold` keeps what the server answers until `release`. Ends with standard input.
 #define _GNU_SOURCE
@@ -36,6 +36,10 @@ typedef struct Connection {
     Direction ways[2];  // from the client, from the server
     int answered;
     int open;
+    // Where the client's messages are: bytes of the next header, and those left of the message.
+    unsigned char header[5];
+    size_t known, left;
+    int is_started;
 } Connection;
 
 static Connection *connections[CONNECTIONS];
@@ -96,6 +100,28 @@ static void push(Connection *c, int side) {
     way->begin = way->end = 0;
 }
 
+// Counts the messages that ask for an answer. The first message of a connection has no type.
+static void follow(Connection *c, const char *bytes, size_t count) {
+    while (count > 0) {
+        if (c->left > 0) {
+            size_t part = c->left < count ? c->left : count;
+            c->left -= part;
+            bytes += part;
+            count -= part;
+            continue;
+        }
+        size_t size = c->is_started ? 5 : 4;
+        c->header[c->known++] = (unsigned char)*bytes++;
+        count--;
+        if (c->known < size) continue;
+        const unsigned char *length = c->header + size - 4;
+        c->left = ((size_t)length[0] << 24 | (size_t)length[1] << 16 | (size_t)length[2] << 8 | length[3]) - 4;
+        if (c->is_started && (c->header[0] == 'S' || c->header[0] == 'Q')) trips++;
+        c->is_started = 1;
+        c->known = 0;
+    }
+}
+
 static void pull(Connection *c, int side) {
     Direction *way = &c->ways[side];
     if (way->begin < way->end) return;
@@ -107,11 +133,11 @@ static void pull(Connection *c, int side) {
     }
     way->end = (size_t)count;
     bytes[side] += (unsigned long)count;
+    if (side == 0) follow(c, way->bytes, way->end);
     if (side == 1) {
         c->answered = 1;
     } else if (c->answered) {
         c->answered = 0;
-        trips++;
         if (delay) {
             way->waits = 1;
             way->due = now() + delay;
