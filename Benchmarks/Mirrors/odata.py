@@ -15,6 +15,7 @@ system share the second one. Processor time is the server's own for one request,
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import re
@@ -70,15 +71,16 @@ end
 """
 
 
-def processor_seconds(server):
-    """As `Server.processor_seconds`, in nanoseconds: by the clocks of its processes, since few requests may come to a tick."""
-    return sum(time.clock_gettime_ns((~int(pid) << 3) | 2) for pid in server._pids()) / 1e9
+def processor_seconds(*processes):
+    """By the clocks of the processes, in nanoseconds: few requests may come to a tick."""
+    return sum(time.clock_gettime_ns((~int(pid) << 3) | 2) for pid in processes) / 1e9
 
 
 def burst(server, script, seconds):
-    before = processor_seconds(server)
+    before = processor_seconds(*server._pids())
     seen = scripted(server.name, server.base, script, seconds, CONNECTIONS)
-    return replace(seen, microseconds=(processor_seconds(server) - before) / max(1, seen.requests) * 1e6)
+    used = processor_seconds(*server._pids()) - before
+    return replace(seen, microseconds=used / max(1, seen.requests) * 1e6)
 
 
 class Measured(Portico):
@@ -155,18 +157,22 @@ def measure_mirrors(options):
         for version, (root, name, service, _) in SYSTEMS.items():
             mirror = f"odata/{service}-mirrored-{name}"
             addresses = links(system, root, name)
-            before = read_by_curl(addresses)
+            start = processor_seconds(system.process.pid)
+            curl = read_by_curl(addresses)
+            alone = processor_seconds(system.process.pid) - start
+            start = processor_seconds(system.process.pid), processor_seconds(gateway.process.pid)
             first, told = refresh(gateway, mirror)
+            used = processor_seconds(system.process.pid) - start[0], processor_seconds(gateway.process.pid) - start[1]
             assert told["created"] == options.students, told
             # Once more, since the machine may have had something else to do.
-            curl = min(before, read_by_curl(addresses))
+            curl = min(curl, read_by_curl(addresses))
             entries = log_entries(gateway)
             system.order("change", 3, "--table", "students")
             requests = system.order("status")["requests"]
             second, told = refresh(gateway, mirror)
             requests = system.order("status")["requests"] - requests
             assert told["updated"] == 3, told
-            rows.append((version, len(addresses), curl, first, second, log_entries(gateway) - entries, requests))
+            rows.append((version, len(addresses), curl, first, alone, used, second, log_entries(gateway) - entries, requests))
     return rows
 
 
@@ -224,15 +230,23 @@ def measure_pages(options):
     return results, sizes
 
 
+def told(milliseconds):
+    """A burst of few requests has no p99."""
+    return "–" if math.isnan(milliseconds) else f"{milliseconds:.1f}"
+
+
 def report(mirrors, pages, sizes, options):
     print("## OData services of another system")
     print()
     print(f"{options.students:,} students in pages of 1,000. curl reads the same pages in one process over one connection and throws them away.")
     print()
-    print("| service | pages | curl, s | first mirror, s | by curl | refresh after 3 changes, s | log entries | requests |")
-    print("|---|---|---|---|---|---|---|---|")
-    for version, count, curl, first, second, entries, requests in mirrors:
-        print(f"| {version} | {count} | {curl:.2f} | {first:.2f} | {first / curl:.2f} | {second:.2f} | {entries} | {requests} |")
+    print("Processor time: the other system's while curl reads; the other system's and the gateway's while the mirror is made.")
+    print()
+    print("| service | pages | curl, s | first mirror, s | by curl | processor time, s | the same by curl | refresh after 3 changes, s | log entries | requests |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for version, count, curl, first, alone, used, second, entries, requests in mirrors:
+        print(f"| {version} | {count} | {curl:.1f} | {first:.1f} | {first / curl:.2f} | {alone:.2f}; {used[0]:.2f} and {used[1]:.2f} | "
+              f"{sum(used) / alone:.2f} | {second:.2f} | {entries} | {requests} |")
     print()
     print(f"Pages of 100 of {options.rows:,} students, {CONNECTIONS} connections; nginx hands the other system's page through (`proxy_pass`).")
     print()
@@ -241,7 +255,7 @@ def report(mirrors, pages, sizes, options):
     least = {side: min(run.microseconds for run in runs) for side, runs in pages.items()}
     for (version, mode), runs in sorted(pages.items(), key=lambda item: (item[0][0], ["nginx", "called", "mirrored", "local"].index(item[0][1]))):
         best, own = max(runs, key=lambda run: run.requests_per_second), least[version, mode]
-        print(f"| {version} | {mode} | {sizes[version, mode][0]:,} | {best.requests_per_second:,.0f} | {best.p50:.2f}, {best.p99:.2f} | {own:.0f} | "
+        print(f"| {version} | {mode} | {sizes[version, mode][0]:,} | {best.requests_per_second:,.0f} | {best.p50:.1f}, {told(best.p99)} | {own:.0f} | "
               f"{own / least[version, 'nginx']:.2f} | {own / least[version, 'local']:.2f} |")
 
 
