@@ -164,24 +164,29 @@ class SnapshotReads: StoreSnapshot {
         try rows([LedgerRows.copies(which, before: number, limit: limit)])[0].map(LedgerRows.copy)
     }
 
-    /// Where an evaluation in memory reads further records, so does the condition.
+    /// Evaluates the condition in memory; where that reads further records, so does this.
     func holds(_ filter: Filter?, for record: Record, in layout: CollectionLayout) throws -> Bool {
-        guard let filter else { return true }
-        try FilterCheck(layout.entity) { try self.catalogue.layout(CollectionID(layout.id.adapter, $0)).entity }.check(
-            filter)
-        var failure: (any Error)?
-        let evaluator = RecordEvaluator(layout.entity) { name, id in
-            do {
-                let other = try self.catalogue.layout(CollectionID(layout.id.adapter, name))
-                return try self.stored(id, in: other).map { (other.entity, $0) }
-            } catch {
-                failure = error
-                return nil
-            }
-        }
-        let holds = evaluator.matches(filter, record)
-        if let failure { throw failure }
-        return holds
+        let evaluator = RelationEvaluator(EvaluatedTables(reads: self, adapter: layout.id.adapter))
+        return try !evaluator.matching(filter, [record], of: layout.entity).isEmpty
+    }
+}
+
+/// The records of one adapter as an evaluation in memory reads them.
+private struct EvaluatedTables: EvaluatedRecords {
+    let reads: SnapshotReads
+    let adapter: AdapterName
+
+    func entity(_ name: EntityName) throws(PorticoError) -> Entity { try layout(name).entity }
+
+    /// A condition on a record refers to others by their keys alone.
+    func records(of entity: EntityName) throws -> [Record] {
+        throw PorticoError(.adapterUnavailable, "\(entity) is not searched for a condition on one record.")
+    }
+
+    func record(_ id: RecordID, of entity: EntityName) throws -> Record? { try reads.stored(id, in: try layout(entity)) }
+
+    private func layout(_ name: EntityName) throws(PorticoError) -> CollectionLayout {
+        try reads.catalogue.layout(CollectionID(adapter, name))
     }
 }
 

@@ -39,7 +39,7 @@ public struct PullMachine: Sendable {
     /// What ``page(_:at:)`` reads in any case.
     public func reads(of pull: PreparedPull) -> [StoreRead] {
         guard let known = pull.known else { return [.replacements] }
-        let mirrors = (try? wanted(pull.request, known, for: pull.caller))?.filter(\.isMirror) ?? []
+        let mirrors = (try? wantedCollections(pull.request, known, for: pull.caller))?.filter(\.isMirror) ?? []
         let limit = min(limits.operations(asked: pull.request.limit), limits.scan)
         return [.replacements, .changes(after: known.position, limit: limit)] + mirrors.map { .mirrorState($0.id) }
     }
