@@ -329,7 +329,7 @@ extension SQLiteStore {
     package func plan(of query: Query, in collection: CollectionID) async throws -> [String] {
         let catalogue = try openCatalogue()
         let layout = try catalogue.layout(collection)
-        let page = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue)).page()
+        let page = try PageCompiler(query, in: layout, catalogue).statement
         return try await readers.read { try Self.plan(page, on: $0) }
     }
 

@@ -27,8 +27,9 @@ final class CollectionLayout: Sendable {
     let scopeFields: [FieldName]
     /// The columns as rows are read by them: copying a whole ``Column`` costs more than reading its value.
     let cells: [(name: String, kind: ColumnKind)]
-    /// Estimates of the table's rows; the only thing here that changes.
+    /// Estimates of the table's rows. They and ``pages`` are all that changes here.
     let estimates = TableEstimates()
+    let pages = PageForms()
     /// Where the fields are, by name.
     private let positions: [FieldName: Int]
 

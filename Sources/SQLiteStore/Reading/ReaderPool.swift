@@ -122,32 +122,37 @@ struct Reader {
 
     func record(_ id: RecordID, in layout: CollectionLayout, visible: Filter?) throws -> Record? {
         guard let key = layout.keyCondition(id) else { return nil }
-        var statement = SQLFragment("\(layout.selection) WHERE \(key.sql)", key.values)
-        if let visible {
-            let condition = try FilterCompiler(catalogue: catalogue).condition(visible, in: layout)
-            statement.append(" AND \(condition.sql)", condition.values)
+        guard let visible else {
+            return try database.rows(SQLFragment("\(layout.selection) WHERE \(key.sql)", key.values), layout.record)
+                .first
         }
+        let condition = try RecordCompiler(layout, catalogue).condition(visible)
+        var statement = SQLFragment("SELECT \(layout.selected) FROM \(RecordCompiler.source(layout))")
+        statement.append(" WHERE \(key.sql) AND \(condition.sql)", key.values + condition.values)
         return try database.rows(statement, layout.record).first
     }
 
     /// The page ends early where its records would be larger than `bytes`, but not before the first one.
     func page(_ query: Query, in layout: CollectionLayout, atMost bytes: Int = .max) throws -> RecordPage {
-        let compiled = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue))
-        let page = try page(compiled, limit: query.limit, atMost: bytes)
+        let compiled = try PageCompiler(query, in: layout, catalogue)
+        let page = try page(compiled, in: layout, limit: query.limit, atMost: bytes)
         guard query.countsAll else { return RecordPage(records: page.records, next: page.next) }
-        return RecordPage(records: page.records, next: page.next, total: try page.total ?? number(compiled.count()))
+        return RecordPage(
+            records: page.records, next: page.next, total: try page.total ?? count(query.filter, in: layout))
     }
 
     /// With the total where the page's statement shows it.
-    private func page(_ compiled: PageCompiler, limit: Int, atMost bytes: Int) throws -> RecordPage {
-        let execution = try Execution(database, compiled.page())
+    private func page(
+        _ compiled: PageCompiler, in layout: CollectionLayout, limit: Int, atMost bytes: Int
+    ) throws -> RecordPage {
+        let execution = try Execution(database, compiled.statement)
         var records: [Record] = []
         var (rows, size) = (0, 0)
         var next: AdapterKit.Cursor?
         while try execution.step() {
             rows += 1
             guard rows > compiled.skipped, next == nil else { continue }
-            let record = try compiled.layout.record(execution.row)
+            let record = try layout.record(execution.row)
             size += record.writtenSize
             if records.count < limit, records.isEmpty || size <= bytes {
                 records.append(record)
@@ -160,12 +165,8 @@ struct Reader {
     }
 
     func count(_ filter: Filter?, in layout: CollectionLayout) throws -> Int {
-        try number(
-            PageCompiler.count(try FilterCompiler(catalogue: catalogue).filteredRows(filter, in: layout)))
-    }
-
-    private func number(_ statement: SQLFragment) throws -> Int {
-        Int(try database.rows(statement) { $0.integer(0) }.first ?? 0)
+        let statement = try RecordCompiler(layout, catalogue).count(filter)
+        return Int(try database.rows(statement) { $0.integer(0) }.first ?? 0)
     }
 }
 

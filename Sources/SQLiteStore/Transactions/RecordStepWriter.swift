@@ -130,10 +130,10 @@ extension RecordStepWriter {
 
     private func holds(_ filter: Filter?, for row: Int64) throws -> Bool {
         guard let filter else { return true }
-        let condition = try FilterCompiler(catalogue: catalogue).condition(filter, in: layout)
+        let condition = try RecordCompiler(layout, catalogue).condition(filter)
         return try database.hasRow(
             SQLFragment(
-                "SELECT 1 FROM \(layout.table) WHERE \(layout.rowColumn) = ? AND \(condition.sql)",
+                "SELECT 1 FROM \(RecordCompiler.source(layout)) WHERE \(layout.rowColumn) = ? AND \(condition.sql)",
                 [.integer(row)] + condition.values))
     }
 

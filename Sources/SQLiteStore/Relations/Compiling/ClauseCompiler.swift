@@ -45,7 +45,7 @@ struct ClauseCompiler {
         return result
     }
 
-    private func keyset(after values: [WireValue]) throws(PorticoError) -> Keyset {
+    func keyset(after values: [WireValue]) throws(PorticoError) -> Keyset {
         guard values.count == order.count, !order.isEmpty else { throw Keyset.foreignCursor }
         var criteria: [KeysetCriterion] = []
         for (position, value) in values.enumerated() {

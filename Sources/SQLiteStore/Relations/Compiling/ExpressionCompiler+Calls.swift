@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 import WireFormats
 
 // Functions: what SQLite has as it has it, the rest by functions of ours on the connection.
@@ -114,12 +115,30 @@ extension ExpressionCompiler {
         for value in values {
             switch value {
             case .integer(let number): items.append(.int64(number))
-            case .text(let text): items.append(.string(text))
+            // SQLite ends a text of JSON at a NUL character.
+            case .text(let text) where !text.utf8.contains(0): items.append(.string(text))
             default: return nil
             }
         }
         guard let bytes = try? JSONFormat().write(.array(items)) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether a list of a record has a value, by the table of the list's elements; nil where the expression asks something
+    /// else. False for null.
+    func element(_ expression: RowExpression) throws(PorticoError) -> SQLFragment? {
+        guard case .call(.listContains, let arguments) = expression, arguments.count == 2,
+            case .field(let source, let name) = arguments[0], case .value(.array(let part)) = arguments[1],
+            part.count == 1
+        else { return nil }
+        let layout = try relations.scope.layout(source)
+        guard case .list(let element) = try layout.column(name).kind, let value = element.comparable(part[0]) else {
+            return nil
+        }
+        try budget.count(2)
+        let table = layout.names.list(name).quotedIdentifier
+        return SQLFragment(
+            "\(source.sql).\(layout.rowColumn) IN (SELECT row FROM \(table) WHERE value = ?)", [value])
     }
 
     func member(of whole: RowExpression, _ steps: [RowStep], _ kind: RowValueType) throws(PorticoError) -> TypedSQL {
@@ -148,18 +167,17 @@ extension ExpressionCompiler {
         guard layout.hasSearch else {
             throw PorticoError(.searchUnavailable, "\(layout.entity.name) has no full-text search.", target: "search")
         }
+        if let expression = SearchExpression.text(search) {
+            let table = layout.names.search.quotedIdentifier
+            return SQLFragment(
+                "(\(source.sql).\(layout.rowColumn) IN (SELECT rowid FROM \(table) WHERE \(table) MATCH ?))",
+                [.text(expression)])
+        }
         switch search {
         case .all(let parts): return .balanced(try found(parts, in: layout, source, empty: "1"), " AND ")
         case .any(let parts): return .balanced(try found(parts, in: layout, source, empty: "0"), " OR ")
         case .not(let inner): return .build("(NOT $)", [try found(inner, in: layout, source)])
-        case .word(let text), .phrase(let text), .prefix(let text):
-            let table = layout.names.search.quotedIdentifier
-            let row = "\(source.sql).\(layout.rowColumn)"
-            guard let phrase = SearchExpression.phrase(text) else { return SQLFragment("0") }
-            let isPrefix = if case .prefix = search { true } else { false }
-            return SQLFragment(
-                "(\(row) IN (SELECT rowid FROM \(table) WHERE \(table) MATCH ?))",
-                [.text(isPrefix ? phrase + "*" : phrase)])
+        case .word, .phrase, .prefix: return SQLFragment("0")
         }
     }
 
@@ -172,14 +190,30 @@ extension ExpressionCompiler {
     }
 }
 
-extension SearchExpression {
-    /// Whole words that follow each other, in which no character means anything to FTS5. Nil where there is no letter or
-    /// digit: nothing is found by it.
-    static func phrase(_ text: String) -> String? {
-        let text = text.replacing("\0", with: " ")
-        guard text.unicodeScalars.contains(where: { $0.properties.isAlphabetic || $0.properties.numericType != nil })
-        else { return nil }
-        return "\"\(text.replacing("\"", with: "\"\""))\""
+/// Expressions of FTS5, in which no character of a text that is searched for means anything.
+enum SearchExpression {
+    /// One expression for the whole search; nil where there is none: a search for what is not there, or for a text without
+    /// a letter or digit, by which nothing is found.
+    static func text(_ search: RowSearch) -> String? {
+        switch search {
+        case .word(let text), .phrase(let text): phrase(text)
+        case .prefix(let text): phrase(text).map { $0 + "*" }
+        case .all(let parts): joined(parts, " AND ")
+        case .any(let parts): joined(parts, " OR ")
+        case .not: nil
+        }
+    }
+
+    private static func joined(_ parts: [RowSearch], _ connective: String) -> String? {
+        let texts = parts.compactMap { text($0) }
+        guard !texts.isEmpty, texts.count == parts.count else { return nil }
+        return texts.count == 1 ? texts[0] : "(\(texts.joined(separator: connective)))"
+    }
+
+    /// Whole words that follow each other: a text with punctuation within (`o'neil`) is several words to FTS5.
+    private static func phrase(_ text: String) -> String? {
+        guard text.hasLetterOrDigit else { return nil }
+        return "\"\(text.replacing("\0", with: " ").replacing("\"", with: "\"\""))\""
     }
 }
 

@@ -73,10 +73,10 @@ struct ExpressionCompiler {
 
     private func field(_ name: FieldName, of source: SourceName) throws(PorticoError) -> TypedSQL {
         let column = try relations.scope.layout(source).column(name)
-        let stored = SQLFragment("\(source.sql).\(column.name)")
-        guard case .scalar(let scalar) = column.kind else { return TypedSQL(stored, .tree) }
-        let compared = SQLFragment("\(source.sql).\(column.comparisonName)")
-        return TypedSQL(compared, RowValueType(scalar), written: scalar == .decimal ? stored : nil)
+        guard case .scalar(let scalar) = column.kind else { return TypedSQL(source.sql + "." + column.name, .tree) }
+        let compared = SQLFragment(source.sql + "." + column.comparisonName)
+        let stored = scalar == .decimal ? SQLFragment(source.sql + "." + column.name) : nil
+        return TypedSQL(compared, RowValueType(scalar), written: stored)
     }
 
     private func literal(_ value: WireValue) throws(PorticoError) -> TypedSQL {
@@ -142,7 +142,7 @@ extension ExpressionCompiler {
         case .any(let parts): return try join(parts, " OR ", empty: "0", nullIsFalse)
         case .not(let inner): return .build("(NOT $)", [try logic(inner, nullIsFalse: false)])
         case .isTrue(let inner):
-            let condition = try logic(inner, nullIsFalse: nullIsFalse)
+            let condition = try logic(inner, nullIsFalse: true)
             return nullIsFalse ? condition : .build("($ IS TRUE)", [condition])
         case .isNull(let inner): return .build("($ IS NULL)", [try value(inner).fragment])
         case .same(let left, let right): return try same(left, right, nullIsFalse)
@@ -154,6 +154,7 @@ extension ExpressionCompiler {
             let found = try self.found(search, in: try relations.scope.layout(source), source)
             return nullIsFalse ? found : .build("($ IS TRUE)", [found])
         default:
+            if nullIsFalse, let found = try element(expression) { return found }
             let compiled = try value(expression)
             guard compiled.kind == .bool || compiled.kind == nil else {
                 throw Self.invalid("A condition is true or false.")
@@ -175,14 +176,14 @@ extension ExpressionCompiler {
         _ left: RowExpression, _ right: RowExpression, _ nullIsFalse: Bool
     ) throws(PorticoError) -> SQLFragment {
         let (a, b) = try pair(left, right)
-        return .build(nullIsFalse && (left.isValue || right.isValue) ? "($ = $)" : "($ IS $)", [a, b])
+        return .binary(a, nullIsFalse && (left.isValue || right.isValue) ? " = " : " IS ", b)
     }
 
     private func compare(
         _ comparison: Comparison, _ left: RowExpression, _ right: RowExpression
     ) throws(PorticoError) -> SQLFragment {
         let (a, b) = try pair(left, right)
-        return .build("($ \(comparison.sqlOperator) $)", [a, b])
+        return .binary(a, comparison.sqlOperator, b)
     }
 
     /// Two operands as they compare. A literal takes the other's kind; SQLite compares integers and doubles exactly.
@@ -305,6 +306,19 @@ extension ExpressionCompiler {
         case .decimal:
             return TypedSQL(.build("portico_decimal_\(aggregate.rawValue)(\(distinct)$)", [value.fragment]), .decimal)
         default: throw Self.invalid("Only numbers are summed.")
+        }
+    }
+}
+
+extension Comparison {
+    fileprivate var sqlOperator: String {
+        switch self {
+        case .equal: " = "
+        case .notEqual: " <> "
+        case .less: " < "
+        case .lessOrEqual: " <= "
+        case .greater: " > "
+        case .greaterOrEqual: " >= "
         }
     }
 }

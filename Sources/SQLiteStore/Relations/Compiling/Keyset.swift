@@ -19,6 +19,19 @@ struct Keyset {
 
     var condition: SQLFragment { isOneRange ? range : expanded }
 
+    /// Which criterion's value each parameter of the condition has.
+    var places: [Int] {
+        let numbered = criteria.enumerated().map { position, criterion in
+            KeysetCriterion(
+                expression: criterion.expression,
+                value: criterion.value == .null ? .null : .integer(Int64(position)),
+                isDescending: criterion.isDescending, isNeverNull: criterion.isNeverNull)
+        }
+        return Keyset(criteria: numbered).condition.values.compactMap {
+            if case .integer(let position) = $0 { Int(position) } else { nil }
+        }
+    }
+
     private var isOneRange: Bool {
         criteria.allSatisfy {
             $0.isDescending == criteria[0].isDescending && $0.isNeverNull && $0.value != .null

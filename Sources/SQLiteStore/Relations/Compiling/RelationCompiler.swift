@@ -6,9 +6,7 @@ import RecordStorage
 /// Every records source goes through ``source(records:as:)``, which is where row rules come in: whatever a relation
 /// looks like, it reads through them.
 struct RelationCompiler {
-    let catalogue: LayoutCatalogue
-    let visible: VisibleRows
-    let budget: StatementBudget
+    private let context: Context
     var scope = SourceScope()
     /// The recursion whose step this is.
     var recursion: OpenRecursion?
@@ -16,9 +14,23 @@ struct RelationCompiler {
     /// union's place (https://www.sqlite.org/optoverview.html, section 11).
     private var copies = 1
 
-    init(catalogue: LayoutCatalogue, visible: VisibleRows) {
-        (self.catalogue, self.visible, budget) = (catalogue, visible, StatementBudget())
+    init(_ catalogue: LayoutCatalogue, _ rows: ReadableRows, _ budget: StatementBudget = StatementBudget()) {
+        context = Context(catalogue: catalogue, rows: rows, budget: budget)
     }
+
+    /// The same of all compilers of a statement. A class, because each nested relation copies its compiler.
+    private final class Context {
+        let catalogue: LayoutCatalogue
+        let rows: ReadableRows
+        let budget: StatementBudget
+
+        init(catalogue: LayoutCatalogue, rows: ReadableRows, budget: StatementBudget) {
+            (self.catalogue, self.rows, self.budget) = (catalogue, rows, budget)
+        }
+    }
+
+    var catalogue: LayoutCatalogue { context.catalogue }
+    var budget: StatementBudget { context.budget }
 
     /// A statement and the kinds of its columns.
     struct Compiled {
@@ -38,7 +50,7 @@ struct RelationCompiler {
     ) throws(PorticoError) -> Compiled {
         try RelationLimits.standard.check(relation)
         let planned = SemijoinPlanner(catalogue: catalogue, adapter: visible.adapter).planned(relation)
-        return try RelationCompiler(catalogue: catalogue, visible: visible).compile(planned, isWhole: true)
+        return try RelationCompiler(catalogue, .visible(visible)).compile(planned, isWhole: true)
     }
 
     /// `isWhole`: its rows go to the caller, not into another relation. `kinds`: what its columns are to be.
@@ -119,13 +131,12 @@ extension RelationCompiler {
         records entity: EntityName, as name: SourceName, isOptional: Bool
     ) throws(PorticoError) -> SQLFragment {
         // An entity that the asker has not is the asker's mistake.
-        let rule = try visible.filter(of: entity)
-        let layout = try catalogue.layout(CollectionID(visible.adapter, entity))
+        let rule = try context.rows.filter(of: entity)
+        let layout = try catalogue.layout(CollectionID(context.rows.adapter, entity))
         try scope.add(name, .records(layout), isOptional: isOptional)
         guard let rule else { return SQLFragment("\(layout.table) AS \(name.sql)") }
-        let condition = try FilterCompiler(catalogue: catalogue).condition(rule, in: layout)
-        try budget.charge(condition)
-        return .build("(SELECT * FROM \(layout.table) WHERE $) AS \(name.sql)", [condition])
+        let condition = try RecordCompiler(layout, catalogue, budget).condition(rule)
+        return .build("(SELECT * FROM \(RecordCompiler.source(layout)) WHERE $) AS \(name.sql)", [condition])
     }
 
     private mutating func derived(_ source: RelationSource, isOptional: Bool) throws(PorticoError) -> SQLFragment {
@@ -283,37 +294,61 @@ struct SourceScope {
         case elements(TypedSQL)
     }
 
-    private var sources: [SourceName: Source] = [:]
-    /// Those whose rows may be nulls in place of a row that is not there.
-    private var optional: Set<SourceName> = []
+    /// Few, so that looking through them is the fastest way to one.
+    private var sources: [(name: SourceName, source: Source, isOptional: Bool)] = []
 
-    /// Throws `request.invalid` where the name is taken.
+    /// `isOptional`: its rows may be nulls in place of a row that is not there. Throws `request.invalid` where the name is
+    /// taken.
     mutating func add(_ name: SourceName, _ source: Source, isOptional: Bool) throws(PorticoError) {
-        if isOptional { optional.insert(name) }
-        guard sources.updateValue(source, forKey: name) == nil else {
+        guard self.source(name) == nil else {
             throw PorticoError(.requestInvalid, "Two sources of a relation have one name.")
         }
+        sources.append((name, source, isOptional))
+    }
+
+    private func source(_ name: SourceName) -> Source? {
+        for entry in sources where entry.name == name { return entry.source }
+        return nil
     }
 
     func layout(_ name: SourceName) throws(PorticoError) -> CollectionLayout {
-        guard case .records(let layout)? = sources[name] else { throw Self.unknown }
+        guard case .records(let layout)? = source(name) else { throw Self.unknown }
         return layout
     }
 
-    func isMandatory(_ name: SourceName) -> Bool { !optional.contains(name) }
+    func isMandatory(_ name: SourceName) -> Bool { !sources.contains { $0.name == name && $0.isOptional } }
 
     func output(_ column: Int, of name: SourceName) throws(PorticoError) -> RelationCompiler.Output {
-        guard case .rows(let outputs)? = sources[name], outputs.indices.contains(column) else { throw Self.unknown }
+        guard case .rows(let outputs)? = source(name), outputs.indices.contains(column) else { throw Self.unknown }
         return outputs[column]
     }
 
     func list(_ name: SourceName) throws(PorticoError) -> TypedSQL {
-        guard case .elements(let list)? = sources[name] else { throw Self.unknown }
+        guard case .elements(let list)? = source(name) else { throw Self.unknown }
         return list
     }
 
     private static var unknown: PorticoError {
         PorticoError(.requestInvalid, "An expression names a source that is not there.")
+    }
+}
+
+/// Which of the records that are there a statement reads.
+enum ReadableRows {
+    case visible(VisibleRows)
+    /// All of an adapter's.
+    case every(AdapterName)
+
+    var adapter: AdapterName {
+        switch self {
+        case .visible(let rows): rows.adapter
+        case .every(let adapter): adapter
+        }
+    }
+
+    /// Nil: every row. Throws as ``VisibleRows/filter(of:)`` does.
+    func filter(of entity: EntityName) throws(PorticoError) -> Filter? {
+        if case .visible(let rows) = self { try rows.filter(of: entity) } else { nil }
     }
 }
 

@@ -71,8 +71,20 @@ extension SQLFragment {
     static func list(_ parts: [SQLFragment], separator: String = ", ") -> SQLFragment {
         var result = SQLFragment()
         for (position, part) in parts.enumerated() {
-            result.append((position > 0 ? separator : "") + part.sql, part.values)
+            if position > 0 { result.sql += separator }
+            result.append(part.sql, part.values)
         }
+        return result
+    }
+
+    /// Two operands with what is between them, in parentheses.
+    static func binary(_ left: SQLFragment, _ connective: String, _ right: SQLFragment) -> SQLFragment {
+        var result = SQLFragment("(", left.values)
+        result.sql.reserveCapacity(left.sql.utf8.count + connective.utf8.count + right.sql.utf8.count + 2)
+        result.sql += left.sql
+        result.sql += connective
+        result.append(right.sql, right.values)
+        result.sql += ")"
         return result
     }
 
