@@ -460,10 +460,10 @@ class FaultTest(CalledServices):
 
 
 class KeptPortalTest(CalledServices):
-    """Answers that are kept of a portal's callers, and a portal that ends all sessions."""
+    """Answers and rows that are kept of a portal's callers, and a portal that ends all sessions."""
 
     def begin_behind_portal(self):
-        self.system = StandIn("--students", 50, "--portal")
+        self.system = StandIn("--students", 50, "--employees", 40, "--portal")
         self.addCleanup(self.system.stop)
         folder, open_system = self.folder(), self.stand_in()
         self.fetch(open_system.address + SAP, folder / "sap.edmx")
@@ -478,6 +478,7 @@ identity:
   providers:
     corp: {{ kind: portal, upstream: door, page: '{address}/irj/portal', form: '{address}/irj/portal', roles: [member] }}
 adapters:
+  employees: {{ upstream: sap, protocol: json, access: {{ read: login }}, freshFor: 1ms, staleFor: 1h, waitFor: 10s }}
   odata:
     services:
       sap: {{ model: sap.edmx, upstream: sap, path: {SAP[1:]}, access: {LOGIN}, freshFor: 1ms, staleFor: 1h }}
@@ -517,6 +518,29 @@ adapters:
         self.assertEqual(get(again)[0], 502)
         self.system.order("fault", "none")
         self.assertEqual(get(again)[0], 200)
+
+    def test_mirrored_rows_of_callers_are_kept_for_their_own_sign_in_alone(self):
+        self.begin_behind_portal()
+        people = [self.sign_in(name) for name in ("jdoe", "mroe")]
+
+        def rows(person, status=200):
+            answer = self.gateway.request("GET", "/api/v1/employees/employees?limit=100", headers=person)
+            self.assertEqual(answer.status, status, answer)
+            return {one["porticoID"] for one in answer.json()["items"]} if status == 200 else set()
+
+        first, second = map(rows, people)
+        self.assertEqual((len(first), len(second), first & second), (40, 40, set()))
+        self.system.order("fault", "error", 500, "--path", "/OrganizationInterfaceImplMobile")
+        self.assertEqual([rows(person) for person in people], [first, second])
+        self.system.order("fault", "none")
+        self.system.order("end-sessions")
+        self.system.order("fault", "login-page")
+        for person in people:
+            rows(person, 401)
+        self.system.order("fault", "none")
+        again = rows(self.sign_in("mroe"))
+        self.assertEqual((len(again), again & (first | second)), (40, set()))
+        rows(people[0], 401)
 
 
 if __name__ == "__main__":

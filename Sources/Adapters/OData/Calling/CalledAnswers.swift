@@ -98,12 +98,13 @@ final class CalledAnswers: Sendable {
         for key in state.answers.keys { counts[key.owner, default: 0] += 1 }
         let oldest = state.answers.sorted { $0.value.used < $1.value.used }
         while state.answers.count > mostAnswers / 8 * 7 || state.bytes > mostBytes / 8 * 7 {
-            guard let most = counts.max(by: { $0.value < $1.value })?.key else { return }
+            guard let largest = counts.max(by: { $0.value < $1.value }) else { return }
+            let most = largest.key
             for (key, _) in oldest where key.owner == most {
                 guard state.answers.count > mostAnswers / 8 * 7 || state.bytes > mostBytes / 8 * 7 else { return }
                 Self.remove(key, &state)
             }
-            counts[most] = nil
+            counts.removeValue(forKey: most)
         }
     }
 }

@@ -150,7 +150,7 @@ struct EntityFeed: Sendable {
 
     /// A text, or in version 2 an object with it ([MS-ODATA], section 2.2.6.3.2). Nil: there is none. Throws ``MirrorRefusal`` for a
     /// link that is no address: without it rows would be missing.
-    static func link(_ json: WireValue?) throws(MirrorRefusal) -> String? {
+    @inline(never) static func link(_ json: WireValue?) throws(MirrorRefusal) -> String? {
         guard let json, !json.isNull else { return nil }
         guard let text = json.stringValue ?? json["uri"]?.stringValue else {
             throw MirrorRefusal(.unexpected, "a link of the answer is no address")

@@ -276,7 +276,9 @@ struct SentEntity: Sendable {
                 !property.annotations.isTagged(CoreTerm.computed)
             else { continue }
             if !isNew, type.isKey(property.name) || property.annotations.isTagged(CoreTerm.immutable) { continue }
+            // A structure without members is the other system's to make.
             if isNew, value.isNull { continue }
+            if isNew, !column.type.isNullable, value.dictionaryValue?.isEmpty ?? false { continue }
             guard let sent = sent(value, column.type) else { return nil }
             members[property.name] = sent
         }

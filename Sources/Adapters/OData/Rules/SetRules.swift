@@ -57,6 +57,7 @@ struct SetRules: Sendable {
         tell(type, always: true, &fields)
         let server = ServerValues(tables: tables, now: writing.now)
         properties.set(server.creating(type, properties.values(of: fields)), in: &fields)
+        if isMirror { addStructures(of: type, to: &fields) }
         try properties.require(type, fields)
         return try KeyRules(tables: tables, table: table).keyed(change, fields, writing.snapshot)
     }
@@ -67,6 +68,17 @@ struct SetRules: Sendable {
             .compactMap { table.columns[$0]?.field.text }
         guard !excluded.isEmpty else { return fields }
         return WireDictionary(uncheckedUniqueKeys: fields.filter { !excluded.contains($0.key) }.map { $0 })
+    }
+
+    /// Adds the structures without members that another system gives each entity: in its model a complex property of version 2 is
+    /// never nullable, which asks no client to send it.
+    private func addStructures(of type: StructuredType, to fields: inout WireDictionary) {
+        for property in type.properties where !property.type.isNullable && !property.type.isCollection {
+            guard case .complex = property.type.type, let column = table.columns[property.name],
+                fields[column.field.text] == nil
+            else { continue }
+            fields[column.field.text] = .dictionary([:])
+        }
     }
 
     private func newType(_ fields: WireDictionary) throws(PorticoError) -> StructuredType {

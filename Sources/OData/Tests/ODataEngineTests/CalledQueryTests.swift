@@ -82,7 +82,7 @@ import Testing
                 "ID in (1,2) and Active eq true", "(ID eq 1 or ID eq 2) and (Active eq true)",
                 "(ID eq 1 or ID eq 2) and (Active eq true)"
             ),
-            ("ID add 1 gt 2", "(ID add 1) gt 2L", "(ID add 1) gt 2"),
+            ("ID add 1 gt 2", "(ID add 1L) gt 2L", "(ID add 1) gt 2"),
             ("ID gt -1", "ID gt -1", "ID gt -1"),
             ("length(tolower(Name)) eq 3", "length(tolower(Name)) eq 3", "length(tolower(Name)) eq 3"),
             ("year(At) eq 2026", "year(At) eq 2026", "year(At) eq 2026"),
