@@ -128,7 +128,7 @@ class FetchTest(UpstreamServices):
         told = self.fetch(system.address + SAP, folder / "sap.edmx")
         self.assertEqual(told["version"], "2.0")
         self.assertEqual(told["sets"], ["StateCollection", "SchoolCollection", "StudentCollection", "TopicCollection"])
-        self.assertEqual(told["leftOut"], [])
+        self.assertEqual(told["leftOut"], ["Deactivate: actions of other systems are not called"])
         told = self.fetch(system.address + SUPPLIER + "$metadata", folder / "supplier.xml")
         self.assertEqual((told["version"], told["sets"]), ("4.0", ["States", "Schools", "Students", "Topics"]))
         failed = self.fetch(system.address + "/nothing/", folder / "x.xml", status=1)

@@ -700,7 +700,7 @@ import Testing
                 of: "<EntityContainer Name=\"C\">",
                 with: """
                     <EntityType Name="Log"><Property Name="Text" Type="Edm.String"/></EntityType>
-                    <Function Name="Top"><ReturnType Type="Edm.Int32"/></Function>
+                    <Function Name="Top"><ReturnType Type="Edm.Int32"/></Function><Action Name="Close"/>
                     <EntityContainer Name="C"><EntitySet Name="Logs" EntityType="HR.Log"/>
                     <EntitySet Name="Others" EntityType="Other.Thing"/><FunctionImport Name="Top" Function="HR.Top"/>
                     """)
@@ -708,11 +708,11 @@ import Testing
         #expect(declaration.entities.map(\.name) == ["hr-People"])
         #expect(
             limitations == [
+                "the OData service hr leaves out Close: actions of other systems are not called",
                 "the OData service hr leaves out Logs: its entities have no key",
                 "the OData service hr leaves out Others: there is no type Other.Thing",
                 "the OData service hr leaves out People/Photo: the bytes of streams are not fetched",
                 "the OData service hr leaves out People/Shape: there is no type Other.Shape",
-                "the OData service hr leaves out Top: operations of other systems are not called",
             ])
     }
 }

@@ -47,9 +47,9 @@ public struct ServableTables: Sendable {
         let streams = tables.tables.values.flatMap { table in
             table.streams.keys.map { LeftOut("\(table.source)/\($0)", "the bytes of streams are not fetched") }
         }
-        let operations = tables.model.operations.values.flatMap { $0 }.map { operation in
-            LeftOut(operation.name.name, "operations of other systems are not called")
+        let actions = tables.model.operations.values.flatMap { $0 }.filter { $0.kind == .action }.map { action in
+            LeftOut(action.name.name, "actions of other systems are not called")
         }
-        return streams + Set(operations)
+        return streams + Set(actions)
     }
 }
