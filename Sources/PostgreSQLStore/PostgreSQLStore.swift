@@ -47,14 +47,14 @@ public final class PostgreSQLStore: Store {
         deadline = settings.deadline
         readers = ConnectionPool(
             threads: max(1, settings.connections - 1), limit: 4_096, name: "postgresql read", connector)
-        group = GroupCommit(state, clock: settings.clock, ids: settings.ids, patience: settings.deadline)
+        group = GroupCommit(state, clock: settings.clock, ids: settings.ids, deadline: settings.deadline)
         writer = Writer(
             limits: settings.queue, pool: ConnectionPool(threads: 1, limit: 4_096, name: "postgresql write", connector),
             commit: group)
         shared = SharedPosition()
     }
 
-    /// Round trips of group commits for reads that nobody had declared, since the store was opened.
+    /// Round trips of group commits for reads that no caller had declared, since the store was opened.
     public var undeclaredReads: Int { state.undeclared }
 
     public func close() async {
@@ -135,10 +135,10 @@ extension PostgreSQLStore {
             try await withCheckedThrowingContinuation { continuation in
                 do throws(PorticoError) {
                     try readers.submit { slot in
-                        let patience = Connection.Patience(
+                        let limits = Connection.WaitLimits(
                             deadline: .now + deadline, isAbandoned: { isCancelled.isSet })
                         continuation.resume(
-                            with: Swift.Result { try Self.read(reads, body, patience, state, on: slot) }
+                            with: Swift.Result { try Self.read(reads, body, limits, state, on: slot) }
                                 .mapError(translated))
                     }
                 } catch {
@@ -152,25 +152,25 @@ extension PostgreSQLStore {
 
     /// Once more where the connection was lost.
     private static func read<Result>(
-        _ reads: [StoreRead], _ body: (any StoreSnapshot) throws -> Result, _ patience: Connection.Patience,
+        _ reads: [StoreRead], _ body: (any StoreSnapshot) throws -> Result, _ limits: Connection.WaitLimits,
         _ state: StoreState, on slot: ConnectionSlot
     ) throws -> Result {
         do {
-            return try readOnce(reads, body, patience, state, on: slot)
+            return try readOnce(reads, body, limits, state, on: slot)
         } catch let failure as PostgreSQLFailure where failure.endsConnection || failure.isReadOnlyServer {
-            if patience.isAbandoned() { throw CancellationError() }
-            return try readOnce(reads, body, patience, state, on: slot)
-        } catch let failure as PostgreSQLFailure where failure.isCancelled && patience.isAbandoned() {
+            if limits.isAbandoned() { throw CancellationError() }
+            return try readOnce(reads, body, limits, state, on: slot)
+        } catch let failure as PostgreSQLFailure where failure.isCancelled && limits.isAbandoned() {
             throw CancellationError()
         }
     }
 
     private static func readOnce<Result>(
-        _ reads: [StoreRead], _ body: (any StoreSnapshot) throws -> Result, _ patience: Connection.Patience,
+        _ reads: [StoreRead], _ body: (any StoreSnapshot) throws -> Result, _ limits: Connection.WaitLimits,
         _ state: StoreState, on slot: ConnectionSlot
     ) throws -> Result {
         let catalogue = try state.openCatalogue()
-        if patience.isAbandoned() { throw CancellationError() }
+        if limits.isAbandoned() { throw CancellationError() }
         let connection = try slot.connection()
         defer {
             if !connection.isBroken {
@@ -183,11 +183,11 @@ extension PostgreSQLStore {
             try connection.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             try connection.send(Sequence.selection)
             try fetch.send(on: connection)
-            let rows = try connection.synchronize(patience)
+            let rows = try connection.synchronize(limits)
             let sequence = try Sequence(rows[1])
             try state.check(sequence, catalogue)
             state.advance(to: sequence)
-            let snapshot = SnapshotReads(connection, catalogue, patience, sequence)
+            let snapshot = SnapshotReads(connection, catalogue, limits, sequence)
             try fetch.receive(rows.suffix(fetch.count), into: snapshot)
             return try body(snapshot)
         } catch {
@@ -313,7 +313,7 @@ extension PostgreSQLStore {
             do {
                 let connection = try slot.connection()
                 for statement in statements { try connection.sendOnce(statement) }
-                return try connection.synchronize(Connection.Patience(deadline: .now + deadline)).map {
+                return try connection.synchronize(Connection.WaitLimits(deadline: .now + deadline)).map {
                     Int($0[0].integer(0))
                 }
             } catch {
@@ -335,7 +335,7 @@ private final class Flag: Sendable {
     func set() { value.store(true, ordering: .relaxed) }
 }
 
-/// One question at a time for all that ask: an answer counts for whoever asked before the question was put.
+/// One question at a time for all that ask: an answer counts for the caller that asked before the question was put.
 private final class SharedPosition: Sendable {
     private struct State {
         var isAsking = false
@@ -371,7 +371,7 @@ private final class SharedPosition: Sendable {
                 outcome = .failure(error)
             }
             for continuation in sharing { continuation.resume(with: outcome) }
-            // Whoever asked meanwhile asks for all of them next.
+            // The caller that asked meanwhile asks for all of them next.
             let next = state.withLock { state in
                 let next = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
                 if next == nil { state.isAsking = false }
@@ -384,7 +384,7 @@ private final class SharedPosition: Sendable {
     }
 }
 
-/// Where the store is, and how it is used.
+/// The address of a store, and limits of its use.
 public struct PostgreSQLStoreSettings: Sendable {
     /// `postgresql://…`, several hosts with commas, no password in it.
     public var url: String
@@ -395,7 +395,7 @@ public struct PostgreSQLStoreSettings: Sendable {
     public var tls: String?
     /// Connections of this process; one of them writes.
     public var connections: Int
-    /// How long the server has for one answer.
+    /// Time that the server has for one answer.
     public var deadline: Duration
     public var queue: CommitQueueLimits
     public var clock: any WallClock
@@ -411,7 +411,7 @@ public struct PostgreSQLStoreSettings: Sendable {
         (self.clock, self.ids) = (clock, ids)
     }
 
-    /// As libpq takes them.
+    /// Parameters in the form that libpq takes.
     func parameters() throws(PorticoError) -> [(name: String, value: String)] {
         let isName =
             (1...63).contains(schema.utf8.count)

@@ -5,10 +5,10 @@ import Foundation
 /// One connection to a server, in pipeline mode and nonblocking. Belongs to one thread.
 ///
 /// Statements are sent with ``send(_:)`` and answered together by ``synchronize(_:)``, which is one round trip. While it
-/// waits it reads and writes both: a server whose answers nobody reads stops reading, and both would wait for ever.
+/// waits it reads and writes both: a server whose answers no client reads stops reading, and both would wait for ever.
 final class Connection {
-    /// How long an answer is waited for.
-    struct Patience {
+    /// Limits of the time that an answer is waited for.
+    struct WaitLimits {
         /// Nil: as long as the connection lives.
         var deadline: ContinuousClock.Instant?
         /// Whether the caller has gone.
@@ -29,9 +29,9 @@ final class Connection {
     /// The names of prepared statements by their text.
     private var prepared: [String: String] = [:]
     private var named = 0
-    /// What was sent since the last synchronization.
+    /// Statements since the last synchronization.
     private var sent: [Sent] = []
-    /// What was sent before synchronizations that nobody has waited for yet.
+    /// Statements before synchronizations that no caller has waited for yet.
     private var unread: [[Sent]] = []
     /// Synchronizations that were waited for.
     private(set) var roundTrips = 0
@@ -40,7 +40,7 @@ final class Connection {
 
     /// Longest silence between two looks at whether the caller is there.
     private static let slice: Duration = .milliseconds(50)
-    /// How long the server has to break a statement off.
+    /// Time that the server has to break a statement off.
     private static let cancellation: Duration = .seconds(1)
 
     /// Connects. `parameters` as libpq names them; the value of `dbname` may be an address. Throws ``PostgreSQLFailure``.
@@ -87,7 +87,7 @@ final class Connection {
                     throw PostgreSQLFailure(state: nil, message: Self.message(library, handle))
                 default:
                     let events = state == PORTICO_PQ_POLLING_READING ? POLLIN : POLLOUT
-                    guard wait(library.socket(handle), Int16(events), until: deadline) != 0 else {
+                    guard wait(library.socket(handle), Int16(truncatingIfNeeded: events), until: deadline) != 0 else {
                         throw PostgreSQLFailure(state: nil, message: "no connection within the deadline")
                     }
                     state = Int(library.connectPoll(handle))
@@ -103,7 +103,8 @@ final class Connection {
     private static func wait(_ socket: Int32, _ events: Int16, until deadline: ContinuousClock.Instant) -> Int16 {
         let left = max(.zero, deadline - ContinuousClock.now)
         let milliseconds = Int32(
-            min(60_000, left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1))
+            clamping:
+                min(60_000, left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1))
         var entry = pollfd(fd: socket, events: events, revents: 0)
         return poll(&entry, 1, milliseconds) > 0 ? entry.revents : 0
     }
@@ -119,7 +120,7 @@ final class Connection {
     /// Warnings since the connection was opened.
     var warningCount: Int { warnings.pointee }
 
-    /// As `PQserverVersion`: 150003 is 15.3.
+    /// Version in the form of `PQserverVersion`: 150003 is 15.3.
     var serverVersion: Int { Int(library.serverVersion(handle)) }
 
     func parameter(_ name: String) -> String? { library.parameterStatus(handle, name).map { String(cString: $0) } }
@@ -135,13 +136,15 @@ extension Connection {
             named += 1
             name = "s\(named)"
             let types = fragment.values.map(\.oid)
-            try check(library.sendPrepare(handle, name, fragment.numbered, Int32(types.count), types))
+            try check(
+                library.sendPrepare(handle, name, fragment.numbered, Int32(truncatingIfNeeded: types.count), types))
             prepared[fragment.sql] = name
             sent.append(.preparation(fragment.sql))
         }
         try withParameters(fragment.values) { values, lengths, formats in
             try check(
-                library.sendQueryPrepared(handle, name, Int32(fragment.values.count), values, lengths, formats, 1))
+                library.sendQueryPrepared(
+                    handle, name, Int32(truncatingIfNeeded: fragment.values.count), values, lengths, formats, 1))
         }
         sent.append(.statement)
     }
@@ -154,7 +157,8 @@ extension Connection {
         try withParameters(fragment.values) { values, lengths, formats in
             try check(
                 library.sendQueryParams(
-                    handle, fragment.numbered, Int32(types.count), types, values, lengths, formats, 1))
+                    handle, fragment.numbered, Int32(truncatingIfNeeded: types.count), types, values, lengths, formats,
+                    1))
         }
         sent.append(.statement)
     }
@@ -201,12 +205,12 @@ extension Connection {
     /// Waits for what was sent, with one round trip; gives the rows of each statement, in order. The first failure is
     /// thrown once everything is read. Throws ``PostgreSQLFailure``.
     @discardableResult
-    func synchronize(_ patience: Patience) throws -> [SQLRows] {
+    func synchronize(_ limits: WaitLimits) throws -> [SQLRows] {
         try check(library.pipelineSync(handle))
         unread.append(sent)
         sent = []
         roundTrips += 1
-        var wait = Wait(patience)
+        var wait = Wait(limits)
         var answers: [SQLRows] = []
         while !unread.isEmpty { answers = try read(unread.removeFirst(), &wait, isLast: unread.isEmpty) }
         return answers
@@ -249,7 +253,9 @@ extension Connection {
 
     private func failure(of result: OpaquePointer) -> PostgreSQLFailure {
         func field(_ code: Character) -> String? {
-            library.resultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
+            library.resultErrorField(result, Int32(truncatingIfNeeded: code.asciiValue ?? 0)).map {
+                String(cString: $0)
+            }
         }
         return PostgreSQLFailure(
             state: field("C"), message: field("M") ?? Self.message(library, handle),
@@ -264,8 +270,9 @@ extension Connection {
             if library.isBusy(handle) == 0 { return library.getResult(handle) }
             try look(&wait)
             let limit = min(wait.end ?? .now + Self.slice, .now + Self.slice)
-            let events = Self.wait(library.socket(handle), Int16(POLLIN | (unsent > 0 ? POLLOUT : 0)), until: limit)
-            if events != 0, events & Int16(POLLOUT) != events, library.consumeInput(handle) != 1 {
+            let events = Self.wait(
+                library.socket(handle), Int16(truncatingIfNeeded: POLLIN | (unsent > 0 ? POLLOUT : 0)), until: limit)
+            if events != 0, events & Int16(truncatingIfNeeded: POLLOUT) != events, library.consumeInput(handle) != 1 {
                 throw broken(failure)
             }
         }
@@ -273,21 +280,21 @@ extension Connection {
 
     /// The state of one synchronization's waiting.
     private struct Wait {
-        let patience: Patience
+        let limits: WaitLimits
         var end: ContinuousClock.Instant?
         var isCancelling = false
 
-        init(_ patience: Patience) {
-            self.patience = patience
-            end = patience.deadline
+        init(_ limits: WaitLimits) {
+            self.limits = limits
+            end = limits.deadline
         }
     }
 
     private func look(_ wait: inout Wait) throws {
         let isLate = wait.end.map { ContinuousClock.now >= $0 } ?? false
-        let isAbandoned = wait.patience.mayCancel && wait.patience.isAbandoned()
+        let isAbandoned = wait.limits.mayCancel && wait.limits.isAbandoned()
         guard isLate || isAbandoned && !wait.isCancelling else { return }
-        if wait.isCancelling || !wait.patience.mayCancel {
+        if wait.isCancelling || !wait.limits.mayCancel {
             throw broken(PostgreSQLFailure(state: nil, message: "no answer within the deadline"))
         }
         wait.isCancelling = true
@@ -313,7 +320,7 @@ private struct CancelRequest: @unchecked Sendable {
 
     func send() {
         var message = [CChar](repeating: 0, count: 256)
-        _ = library.cancel(request, &message, Int32(message.count))
+        _ = library.cancel(request, &message, Int32(truncatingIfNeeded: message.count))
         library.freeCancel(request)
     }
 }

@@ -95,7 +95,7 @@ final class Connector: Sendable {
     private let generation = Atomic<Int>(0)
     let connections = Atomic<Int>(0)
 
-    /// How long a lost connection is made anew before its caller is refused.
+    /// Time for which a lost connection is made anew before its caller is refused.
     private static let reconnection: Duration = .seconds(1)
     private static let pause: TimeInterval = 0.05
 

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// What the server or the connection to it reported.
+/// A failure that the server or the connection to it reported.
 struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
     /// The server's SQLSTATE; nil where the connection failed.
     let state: String?

@@ -170,7 +170,7 @@ struct SQLRow {
 
     func bytes(_ column: Int) -> [UInt8] { Array(raw(column)) }
 
-    /// Of a `bytea` or a `text`.
+    /// Reads a `bytea` or a `text`.
     func text(_ column: Int) -> String { String(decoding: raw(column), as: UTF8.self) }
 
     private func number(_ column: Int) -> UInt64 { raw(column).reduce(0) { $0 << 8 | UInt64($1) } }

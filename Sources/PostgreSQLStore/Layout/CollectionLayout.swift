@@ -138,6 +138,6 @@ struct LayoutCatalogue: Sendable {
         return layout
     }
 
-    /// Which records may refer to a collection's.
+    /// Fields of records that may refer to a collection's.
     func references(to collection: CollectionID) -> [Reference] { references[collection] ?? [] }
 }

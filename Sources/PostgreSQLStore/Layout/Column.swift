@@ -2,7 +2,7 @@ import AdapterKit
 import RecordStorage
 import WireFormats
 
-/// How single values are stored: a column's type, or that of a list's elements.
+/// Storage of single values: a column's type, or that of a list's elements.
 enum ScalarKind: String, Sendable {
     case bool, integer, double, text, date, data, decimal
 
@@ -189,7 +189,7 @@ enum EncodedValue {
         }
     }
 
-    /// What is read was written here, so nothing but damage makes it unreadable.
+    /// Decodes a stored value, which nothing but damage makes unreadable.
     static func decode(_ bytes: [UInt8]) throws -> WireValue {
         do {
             return try CBORFormat().read(bytes, limits: limits)

@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// From a filter to an SQL condition with bound parameters.
+/// Compiles a filter to an SQL condition with bound parameters.
 ///
 /// SQL's logic has three values, ours two. A condition is compiled either as it is, where NULL counts as false, or
 /// negated; a negation is pushed down to the leaves, which become `(condition) IS NOT TRUE`, true for NULL.

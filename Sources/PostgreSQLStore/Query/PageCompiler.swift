@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// From a query to the statements of one page, and from their rows to the page.
+/// Compiles a query to the statements of one page, and makes the page of their rows.
 struct PageCompiler {
     let layout: CollectionLayout
     /// The total order, the key's column last.
@@ -74,7 +74,7 @@ struct OrderColumn {
     let column: Column
     let isDescending: Bool
 
-    /// As ``SortKey`` has it: null before every value, and after every value in descending order.
+    /// Order of ``SortKey``: null before every value, and after every value in descending order.
     var sql: String { column.comparisonName + (isDescending ? " DESC" : "") + (isNeverNull ? "" : nulls) }
 
     private var nulls: String { isDescending ? " NULLS LAST" : " NULLS FIRST" }

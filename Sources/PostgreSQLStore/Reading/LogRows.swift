@@ -17,7 +17,7 @@ enum LogRows {
             [.integer(position.number), .integer(Int64(limit))])
     }
 
-    /// Of each record the newest entries, as many as asked for; all together newest first.
+    /// Newest entries of each record, as many as asked for; all together newest first.
     static func latest(_ asked: [(collection: Int64, record: RecordID, limit: Int)]) -> SQLFragment {
         let found = """
             SELECT * FROM portico_log WHERE collection = u.c AND record = u.r ORDER BY position DESC LIMIT u.n
@@ -34,7 +34,7 @@ enum LogRows {
             ])
     }
 
-    /// Of each record the entries after a position; all together newest first.
+    /// Entries of each record after a position; all together newest first.
     static func later(_ asked: [(collection: Int64, record: RecordID, after: Revision)]) -> SQLFragment {
         SQLFragment(
             """

@@ -1,7 +1,7 @@
 import AdapterKit
 import RecordStorage
 
-/// The row `portico_sequence`: what all commits share. Whoever changes it holds the order of commits until it has
+/// The row `portico_sequence`: what all commits share. The caller that changes it holds the order of commits until it has
 /// committed, so a snapshot that reads it is exactly the state at its position.
 struct Sequence: Sendable {
     var epoch: Epoch

@@ -13,13 +13,13 @@ struct OutcomeKey: Hashable, Sendable {
     let sequence: Int64
 }
 
-/// What was fetched of the database's state, and reads of what was not.
+/// State of the database that was fetched, and reads of the rest.
 class SnapshotReads: StoreSnapshot {
     let connection: Connection
     let catalogue: LayoutCatalogue
-    let patience: Connection.Patience
+    let limits: Connection.WaitLimits
     var sequence: Sequence
-    /// Round trips for reads that nobody had declared.
+    /// Round trips for reads that no caller had declared.
     private(set) var undeclared = 0
 
     var records: [RowKey: Record?] = [:]
@@ -27,18 +27,18 @@ class SnapshotReads: StoreSnapshot {
     var knownOutcomes: [OutcomeKey: PushOutcome?] = [:]
     var latest: [RowKey: (limit: Int, entries: [LogEntry])] = [:]
     var later: [RowKey: (after: Revision, entries: [LogEntry])] = [:]
-    /// Authors by whom records were deleted; nil: nobody's id.
+    /// Authors by whom records were deleted; nil: the id of no record.
     var retired: [RowKey: String?] = [:]
     private var pages: [(query: Query, collection: CollectionID, compiled: PageCompiler, found: [SQLRows])] = []
     private var counts: [(filter: Filter?, collection: CollectionID, count: Int)] = []
     private var stretches: [(after: Revision, limit: Int, entries: [LogEntry])] = []
 
     init(
-        _ connection: Connection, _ catalogue: LayoutCatalogue, _ patience: Connection.Patience, _ sequence: Sequence
+        _ connection: Connection, _ catalogue: LayoutCatalogue, _ limits: Connection.WaitLimits, _ sequence: Sequence
     ) {
         self.connection = connection
         self.catalogue = catalogue
-        self.patience = patience
+        self.limits = limits
         self.sequence = sequence
     }
 
@@ -53,16 +53,16 @@ class SnapshotReads: StoreSnapshot {
     func prepare() throws {}
 
     func checkCancellation() throws {
-        if patience.isAbandoned() { throw CancellationError() }
+        if limits.isAbandoned() { throw CancellationError() }
     }
 
-    /// The rows of statements that nobody had declared, with one round trip.
+    /// The rows of statements that no caller had declared, with one round trip.
     func rows(_ statements: [SQLFragment], once: Bool = false) throws -> [SQLRows] {
         try checkCancellation()
         try prepare()
         for statement in statements { try once ? connection.sendOnce(statement) : connection.send(statement) }
         undeclared += 1
-        return Array(try connection.synchronize(patience).suffix(statements.count))
+        return Array(try connection.synchronize(limits).suffix(statements.count))
     }
 
     func prefetch(_ reads: @autoclosure () throws -> [StoreRead]) throws {
@@ -70,7 +70,7 @@ class SnapshotReads: StoreSnapshot {
         guard !fetch.isEmpty else { return }
         try prepare()
         try fetch.send(on: connection)
-        try fetch.receive(ArraySlice(try connection.synchronize(patience).suffix(fetch.count)), into: self)
+        try fetch.receive(ArraySlice(try connection.synchronize(limits).suffix(fetch.count)), into: self)
     }
 
     func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record? {
@@ -164,7 +164,7 @@ class SnapshotReads: StoreSnapshot {
         try rows([LedgerRows.copies(which, before: number, limit: limit)])[0].map(LedgerRows.copy)
     }
 
-    /// Evaluates the condition in memory; where that reads further records, so does this.
+    /// Evaluates the condition in memory; it reads the further records that it needs.
     func holds(_ filter: Filter?, for record: Record, in layout: CollectionLayout) throws -> Bool {
         let evaluator = RelationEvaluator(EvaluatedTables(reads: self, adapter: layout.id.adapter))
         return try !evaluator.matching(filter, [record], of: layout.entity).isEmpty
@@ -315,7 +315,7 @@ struct Fetch {
         }
     }
 
-    /// What the query's caller would be refused with is thrown where it asks.
+    /// Adds nothing for a query that is refused: its caller gets the error where it asks.
     private mutating func addPage(_ query: Query, _ collection: CollectionID, _ catalogue: LayoutCatalogue) {
         guard let layout = try? catalogue.layout(collection),
             let compiled = try? PageCompiler(query, in: layout, catalogue)

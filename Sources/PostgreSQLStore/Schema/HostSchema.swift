@@ -83,7 +83,7 @@ enum HostSchema {
 
     private static func read(_ connection: Connection, _ statements: [SQLFragment]) throws -> [SQLRows] {
         for statement in statements { try connection.sendOnce(statement) }
-        return try connection.synchronize(Connection.Patience(deadline: .now + .seconds(30)))
+        return try connection.synchronize(Connection.WaitLimits(deadline: .now + .seconds(30)))
     }
 
     private static func checkServer(_ connection: Connection) throws {
@@ -134,7 +134,7 @@ enum HostSchema {
         return false
     }
 
-    /// Of two that make it at once one fails, and finds it made.
+    /// Creates the schema. Of two that make it at once one fails, and finds it made.
     private static func create(_ connection: Connection, _ schema: String, _ epoch: Epoch) throws {
         let statements =
             ["BEGIN", "CREATE SCHEMA IF NOT EXISTS \(schema)"] + tables + [
@@ -149,10 +149,10 @@ enum HostSchema {
                     VALUES (convert_from(?, 'UTF8'), 0, 0, 0, 0, '', 0, '')
                     """, [.text(epoch.text)]))
             try connection.sendOnce(SQLFragment("COMMIT"))
-            try connection.synchronize(Connection.Patience(deadline: .now + .seconds(30)))
+            try connection.synchronize(Connection.WaitLimits(deadline: .now + .seconds(30)))
         } catch let failure as PostgreSQLFailure where ["23505", "42P06", "42P07"].contains(failure.state ?? "") {
             try connection.sendOnce(SQLFragment("ROLLBACK"))
-            try connection.synchronize(Connection.Patience(deadline: .now + .seconds(30)))
+            try connection.synchronize(Connection.WaitLimits(deadline: .now + .seconds(30)))
         } catch let failure as PostgreSQLFailure where failure.state == "42501" {
             throw refusal("The account may not create tables in the schema `\(schema)`: grant it CREATE and USAGE.")
         }

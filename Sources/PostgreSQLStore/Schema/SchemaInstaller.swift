@@ -20,21 +20,13 @@ struct SchemaInstaller {
         var fields: [FieldName: KnownField] = [:]
     }
 
-    /// A field that gets its default where it has no value.
-    struct Filling {
-        let column: Column
-        let value: WireValue
-        /// Whether records that have a value keep it.
-        let keepsValues: Bool
-    }
-
     private var known: [CollectionID: KnownCollection] = [:]
     private var indexes: [Int64: [String: Int64]] = [:]
     private var nextCollection: Int64 = 1
     private var nextIndex: Int64 = 1
     private(set) var statements: [SQLFragment] = []
     private(set) var layouts: [CollectionLayout] = []
-    private(set) var fillings: [(layout: CollectionLayout, fillings: [Filling])] = []
+    private(set) var fillings: [(layout: CollectionLayout, fillings: [DefaultFilling])] = []
 
     static let registry = [
         SQLFragment("SELECT number, adapter, entity, key, search, fields FROM portico_collection"),
@@ -203,14 +195,14 @@ struct SchemaInstaller {
     /// A new field has its default, and one that is declared again the value that it had; a record that had none gets the
     /// default, unless the field may be null.
     private mutating func fill(_ layout: CollectionLayout, added: [FieldName], shown: [FieldName]) {
-        var fillings: [Filling] = []
+        var fillings: [DefaultFilling] = []
         for column in layout.columns {
             let field = column.field
             guard let value = field.defaultValue.map({ field.shape.canonical($0) }), !value.isNull else { continue }
             if added.contains(field.name) {
-                fillings.append(Filling(column: column, value: value, keepsValues: false))
+                fillings.append(DefaultFilling(column: column, value: value, keepsValues: false))
             } else if shown.contains(field.name), !field.isNullable {
-                fillings.append(Filling(column: column, value: value, keepsValues: true))
+                fillings.append(DefaultFilling(column: column, value: value, keepsValues: true))
             }
         }
         if !fillings.isEmpty { self.fillings.append((layout, fillings)) }
@@ -222,7 +214,7 @@ extension GroupTransaction {
     private static let page = 1_000
 
     /// Gives records the defaults of fields, as changes.
-    func fill(_ fillings: [SchemaInstaller.Filling], in layout: CollectionLayout) throws {
+    func fill(_ fillings: [DefaultFilling], in layout: CollectionLayout) throws {
         var last: SQLValue?
         while true {
             var statement = SQLFragment("SELECT \(layout.selected) FROM \(layout.table)")

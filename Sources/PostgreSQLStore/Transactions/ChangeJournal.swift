@@ -40,7 +40,7 @@ struct ChangeJournal {
     private var entries: [Entry] = []
     /// Entries that the database has.
     private var written = 0
-    /// Where writing began, each after a savepoint.
+    /// Places at which writing began, each after a savepoint.
     private var savepoints: [Int] = []
 
     /// The last operation id that was given.
@@ -128,7 +128,7 @@ extension ChangeJournal {
         lastKeys[collection] = lastKey
     }
 
-    /// What a statement of its own removes. To be called after everything is written.
+    /// Notes clients that a statement of its own removes. To be called after everything is written.
     mutating func forget(_ clients: [ClientID]) {
         for id in clients {
             entries.append(.client(id, before: self.clients[id]))

@@ -7,7 +7,7 @@ final class GroupTransaction: SnapshotReads, StoreTransaction {
     private(set) var journal: ChangeJournal
     let now: WireDate
     private let ids: any RecordIDSource
-    /// What the server refused: it has broken off the whole group.
+    /// The failure by which the server has broken off the whole group.
     private(set) var failure: PostgreSQLFailure?
     private var lastKeys: [Int64: Int64] = [:]
 
@@ -15,13 +15,13 @@ final class GroupTransaction: SnapshotReads, StoreTransaction {
     private static let recordsAtOnce = 10_000
 
     init(
-        _ connection: Connection, _ catalogue: LayoutCatalogue, _ patience: Connection.Patience, _ sequence: Sequence,
+        _ connection: Connection, _ catalogue: LayoutCatalogue, _ limits: Connection.WaitLimits, _ sequence: Sequence,
         now: WireDate, ids: any RecordIDSource
     ) {
         journal = ChangeJournal(sequence)
         self.now = now
         self.ids = ids
-        super.init(connection, catalogue, patience, sequence)
+        super.init(connection, catalogue, limits, sequence)
     }
 
     override var position: Revision { Revision(journal.position) }
@@ -262,7 +262,7 @@ extension GroupTransaction {
 
     static let lastKeysSelection = SQLFragment("SELECT number, last FROM portico_collection")
 
-    /// What ``lastKeysSelection`` found under the order.
+    /// Takes over the rows of ``lastKeysSelection``, read under the order.
     func note(lastKeys rows: SQLRows) {
         for row in rows.map({ $0 }) { lastKeys[row.integer(0)] = row.integer(1) }
     }
@@ -364,7 +364,7 @@ extension PorticoError {
 
 extension GroupTransaction {
     /// Gives one record the defaults that it lacks.
-    func fill(_ fillings: [SchemaInstaller.Filling], _ record: Record, _ layout: CollectionLayout) throws {
+    func fill(_ fillings: [DefaultFilling], _ record: Record, _ layout: CollectionLayout) throws {
         var fields = record.fields
         for filling in fillings where !filling.keepsValues || record[filling.column.field.name].isNull {
             fields[filling.column.field.name.text] = filling.value
@@ -375,4 +375,12 @@ extension GroupTransaction {
         journal.put(filled, at: key, in: layout)
         try journal.log(record, filled, key, in: layout, at: now)
     }
+}
+
+/// A field that gets its default.
+struct DefaultFilling {
+    let column: Column
+    let value: WireValue
+    /// Whether records that have a value keep it.
+    let keepsValues: Bool
 }

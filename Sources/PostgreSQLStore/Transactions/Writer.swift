@@ -106,19 +106,19 @@ final class GroupCommit: Sendable {
     private let state: StoreState
     private let clock: any WallClock
     private let ids: any RecordIDSource
-    /// How long the server has for one answer.
-    private let patience: Duration
-    /// How often a group is made again that the server broke off.
+    /// Time that the server has for one answer.
+    private let deadline: Duration
+    /// Attempts at a group that the server broke off.
     private static let repetitions = 4
 
-    init(_ state: StoreState, clock: any WallClock, ids: any RecordIDSource, patience: Duration) {
+    init(_ state: StoreState, clock: any WallClock, ids: any RecordIDSource, deadline: Duration) {
         self.state = state
         self.clock = clock
         self.ids = ids
-        self.patience = patience
+        self.deadline = deadline
     }
 
-    /// What one attempt came to.
+    /// The result of one attempt.
     private enum Attempt {
         case settled([Int: Writer.Outcome])
         /// The server broke the group off, because of one transaction or of none.
@@ -189,11 +189,11 @@ final class GroupCommit: Sendable {
             try connection.send(Sequence.lock)
             if numbersKeys { try connection.send(GroupTransaction.lastKeysSelection) }
             try fetch.send(on: connection)
-            let rows = try connection.synchronize(patienceOfReads)
+            let rows = try connection.synchronize(limitsOfReads)
             let sequence = try Sequence(rows[1])
             try state.check(sequence, changesTables ? nil : catalogue)
             let transaction = GroupTransaction(
-                connection, catalogue, patienceOfReads, sequence, now: clock.now(), ids: ids)
+                connection, catalogue, limitsOfReads, sequence, now: clock.now(), ids: ids)
             if numbersKeys { transaction.note(lastKeys: rows[2]) }
             try fetch.receive(rows.suffix(fetch.count), into: transaction)
             return transaction
@@ -203,7 +203,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    private var patienceOfReads: Connection.Patience { Connection.Patience(deadline: .now + patience) }
+    private var limitsOfReads: Connection.WaitLimits { Connection.WaitLimits(deadline: .now + deadline) }
 
     /// Writes, commits, and settles a commit that has no answer.
     func finish(_ transaction: GroupTransaction, on slot: ConnectionSlot) throws {
@@ -220,7 +220,7 @@ final class GroupCommit: Sendable {
         let warnings = connection.warningCount
         do {
             try connection.send("COMMIT")
-            try connection.synchronize(Connection.Patience(deadline: .now + patience, mayCancel: false))
+            try connection.synchronize(Connection.WaitLimits(deadline: .now + deadline, mayCancel: false))
         } catch let failure as PostgreSQLFailure where !connection.isBroken {
             // The server answered: nothing of it counts.
             rollBack(connection)
@@ -235,10 +235,10 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Finds out what became of a commit without an answer: whoever gets the order after it sees its mark, or knows that it
+    /// Finds out what became of a commit without an answer: the caller that gets the order after it sees its mark, or knows that it
     /// never will be there. Throws where it was not made, or where that cannot be found out.
     private func settle(_ sequence: Sequence, because error: any Error, on slot: ConnectionSlot) throws {
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + deadline
         while true {
             slot.drop()
             do {
@@ -259,7 +259,7 @@ final class GroupCommit: Sendable {
         try connection.send("BEGIN")
         try connection.send(Sequence.lock)
         try connection.send("SELECT token FROM portico_commit WHERE number = ?", [.integer(sequence.commits)])
-        let rows = try connection.synchronize(patienceOfReads)
+        let rows = try connection.synchronize(limitsOfReads)
         guard try Sequence(rows[1]).epoch == sequence.epoch else { throw PorticoError.anotherHistory }
         return rows[2].count == 1 && rows[2][0].bytes(0) == sequence.token
     }

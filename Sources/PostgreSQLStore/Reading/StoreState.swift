@@ -2,7 +2,7 @@ import AdapterKit
 import RecordStorage
 import Synchronization
 
-/// What this process knows of the store: its collections, and the last state of the sequence that it saw.
+/// State of the store as this process knows it: its collections, and the last state of the sequence that it saw.
 final class StoreState: Sendable {
     private struct Known {
         var catalogue = LayoutCatalogue()
@@ -25,7 +25,7 @@ final class StoreState: Sendable {
 
     var sequence: Sequence { known.withLock { $0.sequence } }
 
-    /// Round trips of group commits for reads that nobody had declared.
+    /// Round trips of group commits for reads that no caller had declared.
     var undeclared: Int { undeclaredReads.load(ordering: .relaxed) }
 
     func note(undeclared count: Int) { undeclaredReads.add(count, ordering: .relaxed) }
@@ -63,7 +63,7 @@ final class StoreState: Sendable {
         guard known.commits > 0 else { return }
         try connection.send(Sequence.selection)
         try connection.send("SELECT token FROM portico_commit WHERE number = ?", [.integer(known.commits)])
-        let rows = try connection.synchronize(Connection.Patience(deadline: .now + .seconds(10)))
+        let rows = try connection.synchronize(Connection.WaitLimits(deadline: .now + .seconds(10)))
         let found = try Sequence(rows[0])
         guard found.epoch == epoch, found.commits >= known.commits else { throw end(.anotherHistory) }
         if rows[1].count == 1 {
