@@ -19,7 +19,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help npm screenshots run test test-all build build-host stand-in check check-deploy bench shares instructions reloads kills kills-writes chaos-workers test-older-workers test-host worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install package package-again package-test clean
+.PHONY: help npm screenshots pictures run test test-all build build-host stand-in check check-deploy bench shares instructions reloads kills kills-writes chaos-workers test-older-workers test-host worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install package package-again package-test clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -162,6 +162,9 @@ install: need-install build ## PREFIX=… gets bin/ lib/ plugins/ share/ that ru
 
 npm: need-npm ## the JavaScript client as one file with its types, an npm package directory in .build/npm/
 	@.ci/npm
+
+pictures: need-test ## a picture of every view of the pages and the console, of the debug build, in .build/pictures/; ONLY=EXPRESSION for some
+	@python3 -B Tests/Pictures --only '$(ONLY)'
 
 screenshots: need-test ## the pictures of the README, docs/images/, from the debug build
 	@.ci/screenshots

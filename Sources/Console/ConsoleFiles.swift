@@ -6,6 +6,7 @@ public enum ConsoleFiles {
     public static let all: [PageFile] =
         [
             PageFile("/console/", .html, PackageResources.console_html),
+            PageFile.style(at: "/console/base.css"),
             PageFile("/console/console.css", .style, PackageResources.console_css),
             PageFile.elements(at: "/console/elements.js"),
             PageFile.icon(at: "/console/icon.svg"),

@@ -9,6 +9,7 @@ import pty
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -437,6 +438,29 @@ class Confirmations(ControlTest):
             self.assertEqual(self.json("sync", "device", "d-0"), {**device, "outcomes": []})
         finally:
             stream.close()
+
+
+class CompactedLog(ControlTest):
+    """A log that keeps nothing that a device was not there for."""
+
+    settings = ("--set", "sync.offlineWindow=1ms")
+
+    def test_a_device_from_before_the_log_begins_lacks_as_many_changes_at_least(self):
+        pull = {"clientId": "away", "collections": ["notes"], "limit": 1000}
+        position = self.gateway.send("POST", "/sync/v1/pull", pull, user="carol").json()["complete"]["position"]
+        note = {"title": "while it was away", "text": ""}
+        self.expect(self.gateway.send("POST", "/api/v1/notes/notes", note, user="carol"), 201)
+        self.assertEqual((self.json("sync", "device", "away")["lag"], self.json("sync", "device", "away")["isLagLeast"]), (1, False))
+        end = time.monotonic() + 120
+        while self.json("sync", "status")["floor"] <= position:
+            self.assertLess(time.monotonic(), end)
+            self.json("sync", "compact", "--yes")
+        self.expect(self.gateway.send("POST", "/api/v1/notes/notes", note, user="carol"), 201)
+        for device in (self.json("sync", "device", "away"), self.json("sync", "devices")["devices"][0]):
+            self.assertEqual((device["lag"], device["isLagLeast"]), (1, True))
+        here = self.gateway.send("POST", "/sync/v1/pull", {**pull, "clientId": "here"}, user="carol").json()
+        self.assertIn("complete", here)
+        self.assertEqual((self.json("sync", "device", "here")["lag"], self.json("sync", "device", "here")["isLagLeast"]), (0, False))
 
 
 class Imports(ControlTest):

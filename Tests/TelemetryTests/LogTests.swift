@@ -14,7 +14,7 @@ import Testing
         for number in 1...2_000 {
             let line = bytes(number, Int(random.next() % 120))
             all.append(line)
-            ring.append(line)
+            ring.append(line, .info)
             let kept = ring.lines(after: 0)
             #expect(kept.last?.number == UInt64(number) && ring.last == UInt64(number))
             #expect(kept.map(\.number) == Array((UInt64(number) - UInt64(kept.count) + 1)...UInt64(number)))
@@ -26,28 +26,46 @@ import Testing
 
     @Test func `a reader goes on after the number it has`() {
         var ring = LogRing(capacity: 100)
-        for number in 1...3 { ring.append(bytes(number, 1)) }
+        for number in 1...3 { ring.append(bytes(number, 1), .info) }
         #expect(ring.lines(after: 2).map(\.number) == [3])
         #expect(ring.lines(after: 3).isEmpty)
         #expect(ring.lines(after: .max).isEmpty)
     }
 
+    @Test func `a reader goes back from any line, and past lines of lesser levels`() {
+        var ring = LogRing(capacity: 10_000)
+        for number in 1...300 { ring.append(bytes(number, 20), number.isMultiple(of: 10) ? .warning : .info) }
+        let kept = ring.lines(after: 0).map(\.number)
+        #expect(kept.last == 300 && kept.count < 300)
+        #expect(ring.lines(after: 0, limit: 3).map(\.number) == [298, 299, 300])
+        #expect(ring.lines(after: 0, before: 298, limit: 2).map(\.number) == [296, 297])
+        #expect(ring.lines(after: 295, before: 298, limit: 100).map(\.number) == [296, 297])
+        #expect(ring.lines(after: 0, level: .warning, limit: 2).map(\.number) == [290, 300])
+        #expect(ring.lines(after: 0, level: .warning).map(\.number) == kept.filter { $0 % 10 == 0 })
+        #expect(ring.lines(after: 0, level: .error).isEmpty && ring.lines(after: 0, before: kept[0]).isEmpty)
+        var (read, next): ([UInt64], UInt64) = ([], .max)
+        while case let page = ring.lines(after: 0, before: next, limit: 7), let oldest = page.first {
+            (read, next) = (page.map(\.number) + read, oldest.number)
+        }
+        #expect(read == kept)
+    }
+
     @Test(arguments: [0, 50, 100, 400]) func `the newest lines that have room stay where that changes`(capacity: Int) {
         var ring = LogRing(capacity: 200)
-        for number in 1...100 { ring.append(bytes(number, 6)) }
+        for number in 1...100 { ring.append(bytes(number, 6), .info) }
         let before = ring.lines(after: 0)
         ring.resize(to: capacity)
         let after = ring.lines(after: 0)
         #expect(ring.last == 100 && after == before.suffix(after.count))
         #expect(after.isEmpty == (capacity == 0) && (capacity < 200 || after == before))
-        ring.append(bytes(101, 6))
+        ring.append(bytes(101, 6), .info)
         #expect(ring.lines(after: 100).map(\.number) == (capacity == 0 ? [] : [101]))
     }
 
     @Test(arguments: [-1, 0, 3]) func `a line that is too long is counted and not kept`(capacity: Int) {
         var ring = LogRing(capacity: capacity)
-        ring.append(bytes(1, 10))
-        ring.append([])
+        ring.append(bytes(1, 10), .info)
+        ring.append([], .info)
         #expect(ring.lines(after: 0).isEmpty)
         #expect(ring.last == 2)
     }

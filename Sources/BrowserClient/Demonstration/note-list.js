@@ -7,13 +7,13 @@ export class NoteList extends HTMLElement {
   /** @type {{name: string} | null} */
   user = null;
 
-  /** Newest first. @param {any[]} records @param {string | null} current the note that is open */
-  show(records, current) {
+  /** Newest first. @param {any[]} records @param {string | null} current the note that is open @param {boolean} isLive whether they are all */
+  show(records, current, isLive) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.note;
     const newest = [...records].sort((one, other) => changed(other).localeCompare(changed(one)));
     this.replaceChildren(newest.length
       ? element("ul", {}, newest.map((record) => this.item(record, record.id === current)))
-      : element("p", { class: "nothing" }, "No note yet."));
+      : element("p", { class: "nothing" }, isLive ? "No note yet. Write the title of the first one above." : "None is here yet. Yours come with the network."));
     if (focused) /** @type {HTMLElement | null} */ (this.querySelector(`[data-note="${CSS.escape(focused)}"]`))?.focus();
   }
 

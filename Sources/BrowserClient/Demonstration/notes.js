@@ -96,14 +96,14 @@ async function open(id) {
   editor.open(id, records);
   document.body.dataset.view = "note";
   at("hint").hidden = true;
-  list.show(shown(), id);
+  list.show(shown(), id, isLive());
 }
 
 function close() {
   editor.leave();
   delete document.body.dataset.view;
   at("hint").hidden = false;
-  list.show(shown(), null);
+  list.show(shown(), null, isLive());
 }
 
 async function remove(record) {
@@ -112,17 +112,20 @@ async function remove(record) {
   close();
 }
 
+const isLive = () => replica?.phase === "live";
+
 const shown = () => records.filter((record) => record.id !== deletion?.id);
 
 function show() {
   const open = editor.id !== null && shown().some((record) => record.id === editor.id);
   if (editor.id !== null && !open && records.length) close();
   editor.refresh(records);
-  list.show(shown(), editor.id);
+  list.show(shown(), editor.id, isLive());
 }
 
 async function showState() {
   if (!replica) return;
+  if (!records.length) list.show(shown(), editor.id, isLive());
   const [pending, problems] = await Promise.all([replica.pending(), replica.problems()]);
   const parts = [];
   // A conflict is what counts; that everything else is up to date would say that there is nothing to do.

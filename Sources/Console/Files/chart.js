@@ -12,18 +12,18 @@ function drawn(tag, attributes, ...children) {
   return made;
 }
 
-/** A number that people read on an axis, at least as large. */
-function roof(number) {
-  if (!(number > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(number));
+/** A number that people read on an axis, at least as large, in a unit that people read. @param {number} number @param {number} unit */
+function roof(number, unit) {
+  if (!(number > 0)) return unit;
+  const power = 10 ** Math.floor(Math.log10(number / unit)) * unit;
   return [1, 2, 2.5, 5, 10].map((step) => step * power).find((step) => step >= number * 0.9999) ?? number;
 }
 
 /**
  * @param {{title: string, lines: Array<{name: string, values: Array<number | null>}>, times: string[], say: (number: number) => string,
- *   empty?: string}} what at most six lines; a null is a gap
+ *   unit?: number, empty?: string}} what at most six lines; a null is a gap
  */
-export function chart({ title, lines, times, say, empty = "Nothing yet." }) {
+export function chart({ title, lines, times, say, unit = 1, empty = "Nothing yet." }) {
   const known = lines.flatMap((line) => line.values.filter((value) => value !== null));
   const figure = element("figure", { class: "chart" });
   const last = (line) => line.values.findLast((value) => value !== null) ?? null;
@@ -35,7 +35,7 @@ export function chart({ title, lines, times, say, empty = "Nothing yet." }) {
     figure.append(caption, element("p", { class: "nothing" }, times.length < 2 ? "The first figures come within seconds." : empty));
     return figure;
   }
-  const top = roof(Math.max(...known));
+  const top = roof(Math.max(...known), unit);
   const x = (index) => (index / (times.length - 1)) * WIDTH;
   const y = (value) => HEIGHT - (value / top) * HEIGHT;
   const shapes = [0.5, 1].map((share) => drawn("line", { class: "grid", x1: 0, x2: WIDTH, y1: y(top * share), y2: y(top * share) }));

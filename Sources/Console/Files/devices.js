@@ -6,12 +6,16 @@ import { Table } from "./table.js";
 import { badge, changeKind, facts, figure, heading, moment, View, when } from "./view.js";
 
 const PAGE = 100;
+const LEAST = "At least: only the latest entries of the log are counted, and the device is behind the first of them.";
 /** @type {Record<string, string>} */
 const OUTCOMES = { applied: "good", merged: "good", conflict: "warn", rejected: "bad", rejection: "bad" };
 
 const deviceLink = (id) => element("a", { href: `#/devices/${encodeURIComponent(id)}` }, element("code", {}, id));
 const recordLink = (one) => !one.collection ? null : one.collection.startsWith("portico/") ? `${one.collection} ${one.id}`
   : element("a", { href: `#/records/${one.collection.split("/").map(encodeURIComponent).join("/")}/${encodeURIComponent(one.id)}` }, `${one.collection} ${one.id}`);
+
+/** Changes that a device does not have; where the log that was looked through ends before it, as many at least. */
+const lag = (one) => one.lag === null ? null : one.isLagLeast ? `at least ${figure(one.lag)}` : figure(one.lag);
 
 /** In words and by its code. */
 const reason = (one) => one.message || one.reason ? [one.message ?? "", one.reason ? element("code", {}, one.reason) : null].flatMap((part, index) => (index ? [" ", part] : [part])).filter((part) => part !== null) : null;
@@ -34,10 +38,11 @@ export class Devices extends View {
         columns: [{ name: "id", title: "Device", show: (one) => deviceLink(one.id) },
           { name: "account", show: (one) => element("a", { href: `#/people/${encodeURIComponent(one.account)}` }, one.account) },
           { name: "lastSeen", title: "Seen", show: (one) => one.streams ? badge("live", "good") : when(one.lastSeen) },
-          { name: "lag", title: "Changes behind", number: true, show: (one) => one.lag === null ? null : figure(one.lag) },
+          { name: "lag", title: "Changes behind", number: true, show: lag },
           { name: "lastPush", title: "Last push", show: (one) => when(one.lastPush) }, { name: "lastSequence", title: "Pushed so far", number: true },
           { name: "outcomes", sort: null, show: (one) => Object.entries(one.outcomes).map(([verdict, number]) => `${figure(number)} ${verdict}`).join(", ") }],
       }),
+      found.devices.some((one) => one.isLagLeast) ? element("p", { class: "hint" }, LEAST) : "",
       element("p", { class: "row pages" },
         element("button", { type: "button", disabled: this.pages.length === 1, onclick: () => { this.pages.pop(); this.update(false); } }, "Back"),
         element("button", { type: "button", disabled: found.devices.length < PAGE, onclick: () => { this.pages.push(found.devices.at(-1).id); this.update(false); } }, "Next")),
@@ -65,7 +70,7 @@ export class Devices extends View {
         ["Seen", one.streams ? badge("live", "good") : when(one.lastSeen)],
         ["Last push", one.lastPush === null ? null : when(one.lastPush)],
         ["Pushed so far", one.lastSequence === null ? null : figure(one.lastSequence)],
-        ["Changes behind", one.lag === null ? null : figure(one.lag)]]),
+        ["Changes behind", lag(one)]]), one.isLagLeast ? element("p", { class: "hint" }, LEAST) : "",
       element("section", {}, element("h2", {}, "What became of its latest changes"), Table.of({
         caption: "Outcomes", rows: one.outcomes, empty: "No outcome is kept any more.",
         columns: [{ name: "sequence", title: "Change", number: true },

@@ -6,6 +6,8 @@ import { badge, button, heading, instant, timeField, toast, View } from "./view.
 
 const LEVELS = ["trace", "debug", "info", "notice", "warning", "error", "critical"];
 const MOST = 500;
+/** Of those that come while the log is watched: more cannot be read. */
+const MOST_AT_ONCE = 100;
 /** Of a line, beside its message. */
 const SHOWN = ["source", "method", "path", "status", "mirror", "upstream", "server", "detail", "adapter"];
 const KINDS = { warning: "warn", error: "bad", critical: "bad" };
@@ -29,11 +31,13 @@ export class Logs extends View {
     const [adapters, found] = await Promise.all([
       again ? null : read("/admin/v1/adapters"),
       read("/admin/v1/logs/search", { again, body: this.wanted() })]);
+    const isGap = this.last > 0 && found.lines.length === MOST_AT_ONCE;
     this.last = found.last;
     const lines = found.lines;
     if (adapters) await this.frame(adapters.adapters);
     const list = this.querySelector(".log");
     if (!list) return;
+    if (isGap) list.append(element("p", { class: "gap" }, `More lines came than are shown: the latest ${MOST_AT_ONCE} follow. A higher level, an adapter or times narrow them.`));
     list.append(...lines.map((one) => this.line(one, found.explanations)));
     while (list.childElementCount > MOST) list.firstElementChild?.remove();
     const empty = this.querySelector(".nothing");
@@ -45,7 +49,7 @@ export class Logs extends View {
     const { level, adapter, request, from, until, operators } = this.asked;
     return {
       level, ...(adapter ? { adapter } : {}), ...(request ? { request } : {}), from: instant(from), until: instant(until),
-      operators: Boolean(operators || request), after: this.last, limit: MOST,
+      operators: Boolean(operators || request), after: this.last, limit: this.last ? MOST_AT_ONCE : MOST,
     };
   }
 

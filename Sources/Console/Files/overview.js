@@ -2,7 +2,7 @@
 
 import { chart } from "./chart.js";
 import { element } from "./elements.js";
-import { read } from "./gateway.js";
+import { Failure, read } from "./gateway.js";
 import { badge, bytes, count, figure, heading, span, View } from "./view.js";
 
 const MOST_LINES = 5;
@@ -47,13 +47,19 @@ export class Overview extends View {
         element("div", { class: "heading" }, element("h2", { id: "figures" }, "The last 15 minutes"), this.choice()), this.charts()));
   }
 
+  /** That all is well is not known of a gateway that does not answer. */
+  fail(error, again) {
+    super.fail(error, again);
+    if (again && error instanceof Failure && error.code === "away") this.querySelector(".heading .badge")?.replaceWith(badge("It does not answer", "bad"));
+  }
+
   tiles(status) {
     const point = this.points.at(-1);
     const all = (name) => point?.adapters.reduce((sum, one) => sum + one[name], 0) ?? NaN;
     const slowest = point ? Math.max(...point.adapters.map((one) => one.p99 ?? -1)) : -1;
     const tile = (name, value) => element("div", {}, element("dt", {}, name), element("dd", {}, value));
     return element("dl", { class: "tiles" },
-      tile("Requests", `${figure(all("requests"))}/s`), tile("Errors", `${figure(all("errors"))}/s`),
+      tile("Requests", point ? `${figure(all("requests"))}/s` : "–"), tile("Errors", point ? `${figure(all("errors"))}/s` : "–"),
       tile("Slowest 1 %", slowest < 0 ? "–" : time(slowest)), tile("Live streams", figure(point?.streams ?? NaN)),
       tile("Devices", figure(point?.devices ?? NaN)), tile("Memory", point ? bytes(point.memory) : "–"),
       tile("Adapters", `${status.adapters - status.failedAdapters.length} of ${status.adapters}`),
@@ -96,7 +102,7 @@ export class Overview extends View {
       chart({ title: "Live streams and devices", times, say: figure,
         lines: [{ name: "streams", values: this.points.map((point) => point.streams) }, { name: "devices", values: this.points.map((point) => point.devices) }] }),
       chart({ title: "Commits", times, say: rate, lines: plain("commits") }),
-      chart({ title: "Memory", times, say: bytes, lines: plain("memory") }),
+      chart({ title: "Memory", times, say: bytes, unit: 2 ** 20, lines: plain("memory") }),
       chart({ title: "Processors", times, say: figure, lines: plain("load") }));
   }
 }

@@ -71,7 +71,7 @@ export class Records extends View {
     this.put(this.trail(entity), heading(entity.name), element("p", {}, "The rows of this entity belong to callers: ",
       rule(entity.rows.read), ". Looking at them needs the role admin and a reason, which stands in the audit log with each look."));
     if (!may("admin")) {
-      this.append(element("p", { class: "problem" }, `You are signed in as ${session.name}, with the role ${session.role}.`));
+      this.append(element("p", { class: "problem" }, `You are signed in as ${session.name}, with the role ${session.role}. Ask somebody with the role admin, or sign in as one.`));
       return false;
     }
     const button_ = button("Give a reason", async () => {
@@ -112,7 +112,7 @@ export class Records extends View {
             { name: "summary", title: "What a record is", wide: true },
             { name: "rows", title: "Rows", sort: (one) => one.mirrorOf ?? "", show: (one) => [
               one.mirrorOf ? badge(`mirror of ${one.mirrorOf}`) : null, one.needsReason ? badge("rows of callers", "warn") : null,
-              !one.mirrorOf && !one.needsReason ? "its own" : null].filter(Boolean) },
+              !one.mirrorOf && !one.needsReason ? "of the adapter" : null].filter(Boolean) },
           ],
         }))));
   }

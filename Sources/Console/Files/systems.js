@@ -8,7 +8,7 @@ import { badge, button, count, facts, figure, heading, moment, span, toast, View
 
 const STATES = { stale: "warn", good: "good", closed: "good", refreshing: "plain", never: "plain", callers: "plain", held: "warn", failing: "bad", open: "bad" };
 const WRITE_STATES = { pending: "plain", refused: "bad", unknown: "warn" };
-const state = (word) => badge(word, STATES[word] ?? "plain");
+const state = (word) => badge(word === "held" ? "held back" : word, STATES[word] ?? "plain");
 
 /** Rows of a preview of each kind. */
 const SHOWN = 20;
@@ -79,7 +79,7 @@ export class Systems extends View {
       may("operator") ? button("Test", () => this.act(() => change(path`/admin/v1/upstreams/${one.name}/test`),
         (test) => test.answered ? `It answered ${test.status} after ${test.milliseconds} ms.` : `It did not answer: ${words(test.failure)}`)) : null),
     facts([["Address", element("code", {}, one.url)], ["Credentials", one.credentials], ["Open breakers", one.openCircuits.join(", ")],
-      ["Next attempt", one.nextAttempt ? [when(one.nextAttempt), ", or by Test"] : null],
+      ["Next attempt", one.nextAttempt ? [Date.parse(one.nextAttempt) > Date.now() ? when(one.nextAttempt) : "with the next call", ", or by Test"] : null],
       ["Last failure", one.lastFailure ? [words(one.lastFailure), ", ", when(one.lastFailureTime)] : null], ["Calls under way", figure(one.active)], ["Calls waiting", figure(one.waiting)], ["Retries", figure(one.retries)]]),
     element("section", {}, element("h2", {}, "What its calls came to"), Table.of({
       caption: "Results", empty: "It was not called yet.", rows: Object.entries(one.results).map(([result, count]) => ({ result, count })),

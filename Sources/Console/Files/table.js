@@ -30,7 +30,9 @@ export class Table extends HTMLElement {
 
   show() {
     if (!this.rows.length) return this.replaceChildren(element("p", { class: "nothing" }, this.empty));
-    const heads = this.columns.map((column) => {
+    // What a person may do with a row has no heading; where nothing may be done, no column.
+    const columns = this.columns.filter((column) => titleOf(column) || this.rows.some((row) => column.show?.(row)));
+    const heads = columns.map((column) => {
       const title = titleOf(column);
       const isSortable = this.onorder ? column.sort !== undefined : column.sort !== null;
       const direction = this.order?.name === column.name ? (this.order.isDescending ? "descending" : "ascending") : null;
@@ -40,7 +42,7 @@ export class Table extends HTMLElement {
       return element("th", { scope: "col", "data-name": column.name, class: column.number ? "number" : null, "aria-sort": direction }, head);
     });
     const rows = this.sorted().map((row) =>
-      element("tr", {}, this.columns.map((column) => element("td", {
+      element("tr", {}, columns.map((column) => element("td", {
         "data-label": titleOf(column), class: [column.number ? "number" : "", column.wide ? "wide" : ""].join(" ").trim() || null,
       }, this.cell(column, row)))));
     this.replaceChildren(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": this.caption },
@@ -50,7 +52,7 @@ export class Table extends HTMLElement {
 
   cell(column, row) {
     const value = column.show ? column.show(row) : row[column.name];
-    if (value === null || value === undefined || value === "") return "–";
+    if (value === null || value === undefined || value === "" || Array.isArray(value) && !value.length) return titleOf(column) ? "–" : "";
     // On a phone a cell is a grid: several elements are one of its items.
     return Array.isArray(value) ? element("span", {}, value) : value;
   }

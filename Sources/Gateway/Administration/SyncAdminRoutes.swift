@@ -237,7 +237,7 @@ struct ListedDevice {
         return Array(sorted.prefix(limit))
     }
 
-    /// `account`: its name; nil: there is no such account any more. `lag`: see ``SyncedLog/count(after:)``.
+    /// `account`: its name; nil: there is no such account any more. `lag` and `isLagLeast`: see ``SyncedLog``.
     fileprivate func value(account: String?, log: SyncedLog) -> WireDictionary {
         let outcomes = (sight?.outcomes ?? [:]).map { ($0.key.rawValue, WireValue.int64(Int64($0.value))) }
         return [
@@ -246,6 +246,7 @@ struct ListedDevice {
             "streams": .int64(Int64(sight?.streams.count ?? 0)),
             "position": (sight?.position).map { .int64($0.number) } ?? .null,
             "lag": (sight?.position).map { .int64(Int64(log.count(after: $0))) } ?? .null,
+            "isLagLeast": .bool((sight?.position).map { log.begins(after: $0) } ?? false),
             "lastPush": (pushed?.time).map { .date($0.wholeSeconds) } ?? .null,
             "lastSequence": (pushed?.lastSequence).map { .int64($0) } ?? .null,
             "outcomes": .dictionary(WireDictionary(present: outcomes.sorted { $0.0 < $1.0 })),
@@ -261,12 +262,16 @@ private struct SyncedLog: Sendable {
 
     /// In ascending order.
     private let positions: [Revision]
+    /// The position behind which entries are looked through.
+    private let start: Revision?
 
     /// Reads those behind the oldest of `devices`' positions.
     init(_ snapshot: any StoreSnapshot, of catalogue: SyncCatalogue, behind devices: [Revision]) throws {
         var found: [Revision] = []
-        if let oldest = devices.min() {
-            var next = Revision(max(oldest.number, snapshot.floor.number, snapshot.position.number - Self.most))
+        start = devices.min().map { oldest in
+            Revision(max(oldest.number, snapshot.floor.number, snapshot.position.number - Self.most))
+        }
+        if var next = start {
             while case let page = try snapshot.changes(after: next, limit: 1_000), let last = page.last {
                 found += page.filter { catalogue[$0.collection] != nil }.map(\.position)
                 next = last.position
@@ -291,7 +296,11 @@ private struct SyncedLog: Sendable {
         return found.suffix(limit)
     }
 
-    /// Changes behind a position, of records that the device may not have, too: as many as the log shows, at most.
+    /// Whether a position lies before what is looked through, so that ``count(after:)`` is the least that there may be: the
+    /// log is compacted up to where it begins, or longer than ``most``.
+    func begins(after position: Revision) -> Bool { start.map { position < $0 } ?? false }
+
+    /// Changes behind a position, of records that the device may not have, too.
     func count(after position: Revision) -> Int {
         positions.count - (positions.firstIndex { $0 > position } ?? positions.count)
     }

@@ -61,11 +61,14 @@ public struct PageFile: Sendable {
     /// style and the elements.
     static let base = [
         icon(at: "/favicon.svg"), icon(at: "/favicon.ico"),
-        PageFile("/pages/base.css", .style, PackageResources.base_css), elements(at: "/pages/elements.js"),
+        style(at: "/pages/base.css"), elements(at: "/pages/elements.js"),
         PageFile("/pages/account.js", .module, PackageResources.account_js),
     ]
 
     public static func icon(at path: PathTemplate) -> PageFile { PageFile(path, .icon, Array(icon.utf8)) }
+
+    /// The style of all pages, for pages of another listener too.
+    public static func style(at path: PathTemplate) -> PageFile { PageFile(path, .style, PackageResources.base_css) }
 
     /// The module that makes elements, for pages of another listener too; it loads no other.
     public static func elements(at path: PathTemplate) -> PageFile {

@@ -88,6 +88,20 @@ extension Logger.Level {
     }
 }
 
+extension LogLevel {
+    init(_ level: Logger.Level) {
+        switch level {
+        case .trace: self = .trace
+        case .debug: self = .debug
+        case .info: self = .info
+        case .notice: self = .notice
+        case .warning: self = .warning
+        case .error: self = .error
+        case .critical: self = .critical
+        }
+    }
+}
+
 extension LogValue {
     fileprivate var metadata: Logger.MetadataValue {
         switch self {

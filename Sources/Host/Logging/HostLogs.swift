@@ -28,17 +28,28 @@ struct HostLogs: LogDirectory {
         return true
     }
 
-    /// Copies the lines first: parsing them does not hold up those who log.
+    /// Lines that are copied at once, at the least.
+    private static let copied = 256
+
+    /// Goes back from the newest line, copying a few at a time: parsing them does not hold up those who log.
     func search(_ query: LogQuery) -> LogPage {
-        let (lines, last) = output.rememberedLines(after: query.after)
         var found: [WireDictionary] = []
-        for line in lines.reversed() where found.count < query.limit {
-            guard let members = try? JSONFormat().read(line.bytes).dictionaryValue, query.matches(members) else {
-                continue
+        var (last, next): (UInt64?, UInt64) = (nil, .max)
+        while found.count < query.limit {
+            let (lines, newest) = output.rememberedLines(
+                after: query.after, before: next, level: query.level, limit: max(query.limit, Self.copied))
+            // Lines that come meanwhile are for the next search.
+            last = last ?? newest
+            guard let oldest = lines.first else { break }
+            next = oldest.number
+            for line in lines.reversed() where found.count < query.limit {
+                guard let members = try? JSONFormat().read(line.bytes).dictionaryValue, query.matches(members) else {
+                    continue
+                }
+                found.append(members)
             }
-            found.append(members)
         }
-        return LogPage(lines: found.reversed(), last: last)
+        return LogPage(lines: found.reversed(), last: last ?? 0)
     }
 }
 
@@ -46,18 +57,13 @@ extension LogQuery {
     /// Where operators ask.
     private static let operatorPaths = ["/admin/v1/", "/console/"]
 
-    /// Of a line's members.
+    /// Of a line's members; its level is known before they are read.
     fileprivate func matches(_ line: WireDictionary) -> Bool {
         if since != nil || until != nil, let time = line["time"]?.stringValue.flatMap({ WireDate(rfc3339: $0) }) {
             if let since, time < since { return false }
             if let until, until <= time { return false }
         }
         if !hasOperators, let path = line["path"]?.stringValue, Self.operatorPaths.contains(where: path.hasPrefix) {
-            return false
-        }
-        if let level = line["level"]?.stringValue.flatMap({ LogLevel(rawValue: $0) }),
-            level.severity < self.level.severity
-        {
             return false
         }
         if let adapter {

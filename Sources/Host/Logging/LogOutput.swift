@@ -1,3 +1,4 @@
+import AdapterKit
 import Dispatch
 import Foundation
 import Gateway
@@ -49,7 +50,7 @@ final class LogOutput: Sendable {
             state.lines.close()
             if state.lines.form == .json {
                 // Without the end of the line.
-                state.ring.append(state.lines.bytes[start...].dropLast())
+                state.ring.append(state.lines.bytes[start...].dropLast(), LogLevel(level))
             } else {
                 state.remember(time, level, message, members)
             }
@@ -72,9 +73,13 @@ final class LogOutput: Sendable {
         }
     }
 
-    /// The lines in memory after a number, and the number of the last line.
-    func rememberedLines(after number: UInt64) -> (lines: [LogRing.Line], last: UInt64) {
-        state.withLock { ($0.ring.lines(after: number), $0.ring.last) }
+    /// The newest lines in memory between two numbers that have a level at least, and the number of the last line.
+    func rememberedLines(
+        after number: UInt64, before next: UInt64 = .max, level: LogLevel = .trace, limit: Int = .max
+    ) -> (lines: [LogRing.Line], last: UInt64) {
+        state.withLock {
+            ($0.ring.lines(after: number, before: next, level: level, limit: limit), $0.ring.last)
+        }
     }
 
     /// Writes what waits. To be called before the process ends.
@@ -100,7 +105,7 @@ extension LogOutput.State {
         json.open(time, level, message)
         members(&json)
         json.close()
-        ring.append(json.bytes.dropLast())
+        ring.append(json.bytes.dropLast(), LogLevel(level))
     }
 }
 

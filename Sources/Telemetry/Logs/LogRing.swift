@@ -1,3 +1,5 @@
+import AdapterKit
+
 /// The last log lines, in a fixed number of bytes: the oldest go first. A state machine; the log's output holds it
 /// under its lock.
 ///
@@ -7,12 +9,15 @@ public struct LogRing: Sendable {
     public struct Line: Sendable, Equatable {
         /// Counts from 1. A gap before the first that is kept says that lines are gone.
         public let number: UInt64
+        public let level: LogLevel
         /// Without the end of the line.
         public let bytes: [UInt8]
     }
 
     private struct Entry {
         let number: UInt64
+        let level: LogLevel
+        let severity: Int
         let start: Int
         let count: Int
     }
@@ -32,7 +37,7 @@ public struct LogRing: Sendable {
     }
 
     /// A line longer than a quarter of the capacity is not kept.
-    public mutating func append(_ line: some Collection<UInt8>) {
+    public mutating func append(_ line: some Collection<UInt8>, _ level: LogLevel) {
         last += 1
         let count = line.count
         guard count > 0, count <= buffer.count / 4 else { return }
@@ -43,7 +48,7 @@ public struct LogRing: Sendable {
         }
         removeEntries(from: end, to: end + count)
         buffer.replaceSubrange(end..<(end + count), with: line)
-        entries.append(Entry(number: last, start: end, count: count))
+        entries.append(Entry(number: last, level: level, severity: level.severity, start: end, count: count))
         end += count
         compact()
     }
@@ -56,16 +61,32 @@ public struct LogRing: Sendable {
         (first, end) = (0, 0)
         for line in kept {
             last = line.number - 1
-            append(line.bytes)
+            append(line.bytes, line.level)
         }
         last = newest
     }
 
-    /// The lines after a number, the oldest first.
-    public func lines(after number: UInt64) -> [Line] {
-        entries[first...].drop { $0.number <= number }.map {
-            Line(number: $0.number, bytes: Array(buffer[$0.start..<($0.start + $0.count)]))
+    /// The newest lines between two numbers that have a level at least, the oldest of them first. No others are copied: of a
+    /// busy log that is read often, most lines are never looked at.
+    public func lines(
+        after number: UInt64, before next: UInt64 = .max, level: LogLevel = .trace, limit: Int = .max
+    ) -> [Line] {
+        var (index, high) = (first, entries.count)
+        while index < high {
+            let middle = (index + high) / 2
+            if entries[middle].number < next { index = middle + 1 } else { high = middle }
         }
+        let severity = level.severity
+        var found: [Line] = []
+        while index > first, found.count < limit {
+            index -= 1
+            let entry = entries[index]
+            guard entry.number > number else { break }
+            guard entry.severity >= severity else { continue }
+            let bytes = Array(buffer[entry.start..<(entry.start + entry.count)])
+            found.append(Line(number: entry.number, level: entry.level, bytes: bytes))
+        }
+        return found.reversed()
     }
 
     /// The oldest are in the way of what is written next: lines are in the order of their places, with one wrap.
