@@ -678,6 +678,7 @@ class MirrorPages(PageTest):
         self.press("Preview")
         self.page.until("document.querySelector('dialog[open]')?.innerText.includes('Gone (the first 20 of 40)')")
         self.assertEqual(self.page.run("document.querySelectorAll('dialog[open] form > .row button').length"), 1)
+        self.assertGreaterEqual(self.page.run("document.querySelector('dialog[open] h2').getBoundingClientRect().top"), 0)
         self.answer()
         self.press("Release")
         self.answer()

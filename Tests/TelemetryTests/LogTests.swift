@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `a reader goes back from any line, and past lines of lesser levels`() {
-        var ring = LogRing(capacity: 10_000)
+        var ring = LogRing(capacity: 5_000)
         for number in 1...300 { ring.append(bytes(number, 20), number.isMultiple(of: 10) ? .warning : .info) }
         let kept = ring.lines(after: 0).map(\.number)
         #expect(kept.last == 300 && kept.count < 300)

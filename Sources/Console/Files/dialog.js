@@ -97,5 +97,7 @@ export function ask(questions) {
     });
     document.body.append(dialog);
     dialog.showModal();
+    // What gets the focus may lie far below its title.
+    dialog.scrollTop = 0;
   });
 }

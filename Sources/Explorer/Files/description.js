@@ -191,7 +191,10 @@ export class Description {
         const value = {};
         for (const [name, member] of Object.entries(found.properties ?? {})) {
           const isNeeded = (found.required ?? []).includes(name);
-          if (isNeeded || (isWhole && depth < 3)) value[name] = this.example(member, isWhole, depth + 1);
+          const { type, minItems = 0 } = this.plain(member);
+          // Of a list that may be empty no element is made up: it would name a person or a file.
+          if (!isNeeded && isWhole && !minItems && [type].flat().includes("array")) value[name] = [];
+          else if (isNeeded || (isWhole && depth < 3)) value[name] = this.example(member, isWhole, depth + 1);
         }
         return value;
       }
