@@ -23,7 +23,7 @@ class FirstSession(GatewayTest):
 class Session(unittest.TestCase):
     def test_the_commands_show_what_they_say(self):
         start, session = blocks("README.md", "## In front of another system")
-        started = {name: shlex.split(arguments) for name, arguments in START.findall(start)}
+        started = {name: shlex.split(arguments, comments=True) for name, arguments in START.findall(start)}
         system = StandIn(*started["portico-stand-in"])
         self.addCleanup(system.stop)
         options = started["portico serve"]

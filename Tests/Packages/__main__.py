@@ -153,9 +153,9 @@ class Package(OnDebian):
 
 
     def test_the_first_week(self):
-        """Deploy/README.md, as root: accounts, records, another adapter, backups."""
+        """As root: accounts, records, another adapter, backups, and what there is to look at."""
         served, _ = self.begin(only("*.deb"))
-        (adds, publishes), (applies, imports), (makes, names, restarts, lists) = documented("The first week", "Deploy/README.md")
+        (adds, publishes), (applies, imports), (makes, names, restarts, lists), looks = documented("The first week")
         shutil.copy(ROOT / "Config/samples/employees.csv", self.root.path("/home"))
         self.root.path("/home/news.plist").write_bytes(plistlib.dumps({"title": "News"}))
         self.root.run(f"echo a password of ada | {adds}")
@@ -179,6 +179,8 @@ class Package(OnDebian):
             self.assertLess(time.monotonic(), end, listed)
             time.sleep(0.5)
         self.assertIn("/var/backups/portico", listed)
+        for look in looks:
+            self.root.run(look)
 
 
 class PackageOnDebian12(Package):
