@@ -179,7 +179,9 @@ def interfaces(entity):
     return [Resource, Batch, Push] + ([OData, ODataBatch, OData2] if entity in SETS else [])
 
 
-class Tables(unittest.TestCase):
+class ConfiguredGateways(unittest.TestCase):
+    """The demo, the configuration for production, and adapters of which nothing is said."""
+
     def gateway(self, kind):
         if kind == "demo":
             gateway = Gateway(config=DEMO)
@@ -196,6 +198,8 @@ class Tables(unittest.TestCase):
         self.addCleanup(gateway.remove)
         return gateway
 
+
+class Tables(ConfiguredGateways):
     def test_each_caller_writes_exactly_what_the_table_says_over_every_interface_with_every_verb(self):
         for kind, table in TABLE.items():
             gateway = self.gateway(kind)
