@@ -22,6 +22,9 @@ public struct AdapterManifest: Sendable, Equatable {
     /// Bytes of the manifest, at most.
     static let maximumBytes = 4 << 20
 
+    /// Whether no adapter may have the name, because the gateway uses it.
+    public static func isReserved(_ name: AdapterName) -> Bool { AdapterProtocolVersion.reservedNames.contains(name) }
+
     /// One file of the package.
     public struct File: Sendable, Equatable {
         /// SHA-256, 64 hexadecimal digits in lower case.
@@ -53,7 +56,7 @@ public struct AdapterManifest: Sendable, Equatable {
         name: AdapterName, version: AdapterVersion, protocolVersion: Int, entry: PackagePath, platform: String?,
         files: [PackagePath: File]
     ) throws(AdapterPackageError) {
-        guard !AdapterProtocolVersion.reservedNames.contains(name) else {
+        guard !Self.isReserved(name) else {
             throw AdapterPackageError("The gateway uses the name \(name) itself: give the adapter another one.")
         }
         guard files.count <= Self.maximumFiles else {

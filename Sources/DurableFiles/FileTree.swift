@@ -19,7 +19,8 @@ final class FileTree: Sendable {
     init(_ directory: String) throws(PorticoError) {
         root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else {
-            throw PorticoError(.recordNotFound, "There is no backup in this directory.", target: "directory")
+            let reason = errno == ENOENT ? "is not there" : errno == ENOTDIR ? "is no directory" : "cannot be read"
+            throw PorticoError(.recordNotFound, "\(directory) \(reason).", target: "directory")
         }
     }
 

@@ -40,6 +40,11 @@ final class Destinations: Sendable {
         }
     }
 
+    private static func refusal(of host: String, _ found: [IPAddress]) -> String {
+        let addresses = found.prefix(4).map(\.description).joined(separator: ", ")
+        return "\(host) is in no public network" + (addresses == host ? "" : " (\(addresses))")
+    }
+
     private func allowedAddresses(_ found: [IPAddress], of origin: UpstreamOrigin) throws -> [IPAddress] {
         guard !found.isEmpty else {
             throw UpstreamFailure(.unreachable, of: settings.name, detail: "\(origin.host) has no address")
@@ -48,7 +53,7 @@ final class Destinations: Sendable {
         guard !allowed.isEmpty else {
             throw UpstreamFailure(
                 .destinationRefused, of: settings.name,
-                detail: "\(origin.host) is in no public network: \(found.prefix(4).map(\.description))")
+                detail: Self.refusal(of: origin.host, found))
         }
         return Array(allowed.prefix(settings.limits.addresses))
     }

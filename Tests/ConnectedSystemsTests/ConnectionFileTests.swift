@@ -91,7 +91,7 @@ private func changed(_ old: String, _ new: String) -> String {
         ("type: string, maximumLength", "type: date, maximumLength", "10:42: Only the type string has maximumLength."),
         ("id: integer", "id: integer\n      ID: string", "10:7: Another one has this name but for its case."),
         ("values: [open, closed]", "values: []", "11:21: A choice needs values."),
-        ("indexes: [state,", "indexes: [nothing,", "14:15: An index is of fields that hold one value."),
+        ("indexes: [state,", "indexes: [nothing,", "14:15: There is no field `nothing`: there are"),
         ("search: [title]", "search: [id]", "15:14: A search covers fields of the type string."),
         ("owner: author", "owner: id", "16:12: The owner is a text field."),
         ("kind: page", "kind: pages", "17:20: Here must stand one of offset, page, cursor, link."),

@@ -17,6 +17,8 @@ import Testing
         #expect(
             text == """
                 # yaml-language-server: $schema=connect.schema.json
+                # Made from e.csv. Look at the guesses, name this file in the configuration (`adapters: { NAME: { connect: FILE } }`), \
+                then `porticoctl connect try FILE --config CONFIG`.
                 title: "Staff: all"
                 entities:
                   staff:

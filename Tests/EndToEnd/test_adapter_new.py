@@ -79,7 +79,7 @@ class NewAdapterFiles(unittest.TestCase):
         # Nothing was built, which `portico check` notices.
         self.assertEqual(done.returncode, 1)
         self.assertIn("check ended with 1", done.stderr)
-        self.assertIn("cannot be read: No such file", done.stderr)
+        self.assertIn("it is not there: build it", done.stderr)
         (folder / "gateway.yaml").unlink()
         self.assertEqual(test("0").returncode, 0)
         done = test("1")

@@ -170,7 +170,7 @@ class Backups(unittest.TestCase):
         self.assertIn("03:30", wrong.stderr)
         self.start("data")
         self.control("backups", "verify", "20200101T000000Z-00000000", fails="no copy of this name")
-        self.control("restore", str(self.folder / "nothing"), "--yes", data=self.folder / "other", fails="no backup")
+        self.control("restore", str(self.folder / "nothing"), "--yes", data=self.folder / "other", fails="is not there")
 
     def test_a_gateway_serves_while_its_target_is_away_and_goes_on_when_it_is_back(self):
         shutil.rmtree(self.target)

@@ -99,7 +99,7 @@ class Programs(unittest.TestCase):
         # CBOR of {"response": 1, "result": {"version": 3, "name": "x"}}
         other = "a268726573706f6e73650166726573756c74a26776657273696f6e03646e616d656178"
         for program, text, reason in [
-            ("missing", "", "it cannot be read: No such file or directory"),
+            ("missing", "", "it is not there: build it, or correct its path"),
             ("ends", self.worker("sys.exit(3)"), "it ended (exit status 3)"),
             ("garbage", self.worker("answer(b'\\xff')\nhost.recv(1000)\nhost.recv(1)"), "it does not keep to the protocol"),
             ("long", self.worker("host.sendall(b'\\x7f\\xff\\xff\\xff')\nhost.recv(1000)\nhost.recv(1)"), "a frame of 2147483647 bytes"),

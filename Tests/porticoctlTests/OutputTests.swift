@@ -61,6 +61,8 @@ import Testing
             (["admin", "tokens", "ad", "x"], "Did you mean add?"), (["status"], nil),
             (["accounts", "add", "lst"], nil),
             (["quite-another-word"], nil), ([], nil), (["--help"], nil),
+            (["-o", "json", "status"], "Options stand behind the whole command."),
+            (["--version"], nil), (["logs", "--since", "5"], nil),
         ] as [([String], String?)])
     func `a mistyped verb gets the one that is most like it`(arguments: [String], hint: String?) {
         #expect(MistypedVerb(arguments, of: PorticoControl.self).hint == hint)

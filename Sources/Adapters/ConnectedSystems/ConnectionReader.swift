@@ -262,6 +262,11 @@ private struct ConnectionReader {
         let indexes = (node["indexes"]?.items ?? []).compactMap { item -> Index? in
             let names = item.text.map { [$0] } ?? item.items.compactMap(\.text)
             let known = names.compactMap { name in fields.first { $0.name.text == name && $0.type != .strings }?.name }
+            if let unknown = names.first(where: { name in !fields.contains { $0.name.text == name } }) {
+                let there = fields.map(\.name.text).joined(separator: ", ")
+                wrong("There is no field `\(unknown)`: there are \(there).", at: item.location)
+                return nil
+            }
             guard known.count == names.count, !names.isEmpty, Set(names).count == names.count else {
                 wrong("An index is of fields that hold one value.", at: item.location)
                 return nil

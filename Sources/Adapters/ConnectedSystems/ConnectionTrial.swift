@@ -51,7 +51,7 @@ public struct ConnectionTrial: Sendable {
         case let refusal as MirrorRefusal: refusal.detail
         case let problem as Template.Problem: problem.message
         case let failure as UpstreamFailure:
-            "\(failure.kind.rawValue): \(failure.detail)\(failure.kind.hint(connection.upstream?.name))"
+            "\(failure.detail.isEmpty ? failure.kind.rawValue : failure.detail)\(failure.kind.hint(connection.upstream?.name))"
         case let error as PorticoError: error.logDetail ?? error.message
         default: "\(error)"
         }

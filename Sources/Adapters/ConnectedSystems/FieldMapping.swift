@@ -219,8 +219,8 @@ enum DocumentFormat: String, Sendable, CaseIterable {
                     : try XMLPropertyListFormat().read(bytes, limits: Self.limits)
             case .csv: return try CSVDocument.read(bytes, separator: separator)
             }
-        } catch let error as WireFormatError {
-            throw MirrorRefusal(.malformed, "it is no \(rawValue): \(error.kind)")
+        } catch is WireFormatError {
+            throw MirrorRefusal(.malformed, "it is no \(rawValue) document")
         }
     }
 }

@@ -37,6 +37,10 @@ public struct FileDraft {
                         note: key == nil
                             ? "no field's values are all different: choose one" : "guess: every row has another value"
                     ), fields: fields)
+            ],
+            notes: [
+                "Made from \(file). Look at the guesses, name this file in the configuration (`adapters: { NAME: { connect: FILE } }`), "
+                    + "then `porticoctl connect try FILE --config CONFIG`."
             ])
         return draft.text()
     }

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import Identity
+import NearestNames
 import ValueTree
 
 /// `porticoctl audit`.
@@ -50,8 +51,17 @@ struct AuditRoutes: Sendable {
         {
             people.append(account.id.text)
         }
+        let kind = input["kind"]?.stringValue
+        let kinds = AuditEvent.Kind.allCases.map(\.rawValue)
+        if let kind, !kinds.contains(kind) {
+            let near = NearestName.sentence(kind, among: kinds)
+            throw PorticoError(
+                .requestInvalid,
+                "There are no entries of this kind.\(near) Kinds are \(kinds.joined(separator: ", ")).",
+                target: "kind")
+        }
         return AuditSelection(
-            kind: input["kind"]?.stringValue, people: people, since: input["from"]?.dateValue,
+            kind: kind, people: people, since: input["from"]?.dateValue,
             until: input["until"]?.dateValue)
     }
 

@@ -1,4 +1,5 @@
 import AdapterKit
+import NearestNames
 
 /// The roles that the configuration (its providers and accounts too) and the declarations of the adapters name. Others
 /// give nothing, so one that is typed is most likely mistyped.
@@ -6,20 +7,22 @@ struct NamedRoles: Sendable {
     let adapters: [ServedAdapter]
     let configuration: any ConfigurationControl
 
-    /// Throws `request.invalid` for a role that is neither named nor one of `held`, with the most similar one.
+    private static let mostShown = 20
+
+    /// Throws `request.invalid` for a role that is neither named nor one of `held`, with the one that is near or those that there are.
     func check(_ roles: Set<RoleName>, held: Set<RoleName> = []) async throws {
         guard !roles.isSubset(of: held) else { return }
         let named = await all().union(held)
         guard let wrong = roles.subtracting(named).min() else { return }
-        let letters = Array(wrong.text.lowercased())
-        let similar = named.sorted().min { left, right in
-            Array(left.text).difference(from: letters).count < Array(right.text).difference(from: letters).count
-        }
-        let hint = similar.map { " Did you mean \($0)?" } ?? ""
+        let known = named.sorted().map(\.text)
+        let near = NearestName.sentence(wrong.text, among: known)
+        let listed = known.prefix(Self.mostShown).joined(separator: ", ")
+        let hint = near.isEmpty && !known.isEmpty ? " They name \(listed)." : near
         throw PorticoError(
             .requestInvalid,
-            "Neither the configuration nor an adapter names a role \(wrong).\(hint) A new one has to be called new: "
-                + "--new-role.", target: "roles")
+            """
+            Neither the configuration nor an adapter names a role \(wrong).\(hint) --new-role takes one that is not named yet.
+            """, target: "roles")
     }
 
     func all() async -> Set<RoleName> {

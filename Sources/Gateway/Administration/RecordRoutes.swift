@@ -243,6 +243,7 @@ extension RecordRoutes {
             throw PorticoError(.requestInvalid, "At least one field changes.", target: "fields")
         }
         let id = try Self.id(input)
+        try place.entity.checkKnown(fields.keys)
         // At a command line every value is text.
         let coerced = Coercion.textual.coerce(fields, to: place.entity.patchShape)
         let record = try await records(place, by: request).update(

@@ -84,6 +84,7 @@ struct StatusRoutes: Sendable {
             "uptimeSeconds": .int64(Int64(now.secondsSinceReferenceDate - started.secondsSinceReferenceDate)),
             "adapters": .int64(Int64(adapters.count)),
             "failedAdapters": .array(readiness.failedAdapters.map { .string($0.text) }),
+            "disabledAdapters": .array(readiness.disabledAdapters.map { .string($0.text) }),
             "unhealthyMirrors": .array(
                 unhealthyMirrors.map { .string($0.id.description) }),
             "mirrorProblems": .array(

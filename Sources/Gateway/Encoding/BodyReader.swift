@@ -168,7 +168,7 @@ extension PorticoError {
             self.init(error)
             return
         }
-        self.init(.requestMalformed, "\(error) \(advice)")
+        self.init(.requestMalformed, "\(error). \(advice)")
     }
 
     /// A document that could not be read.

@@ -87,6 +87,10 @@ struct ResponseEncoder: Sendable {
             return ResponseVariant(format: chosen.format, mediaType: chosen.mediaType.description, coding: coding)
         } catch {
             if page != nil { return Self.page(coding) }
+            guard query.override == nil else {
+                let names = formats.formats.map(\.name.text).joined(separator: ", ")
+                throw PorticoError(.notAcceptable, "`format` takes one of \(names).", target: "format")
+            }
             throw PorticoError(error)
         }
     }

@@ -28,9 +28,13 @@ public final class Readiness: Sendable {
 
     var storeProblem: String? { store() }
 
-    /// The adapters that do not run.
+    /// The adapters that do not run, without those that an operator has disabled.
     var failedAdapters: [AdapterName] {
-        adapters.withLock { $0 }.filter { !$0.isServing }.map(\.declaration.name)
+        adapters.withLock { $0 }.filter { !$0.isServing && !$0.slot.isDisabled }.map(\.declaration.name)
+    }
+
+    var disabledAdapters: [AdapterName] {
+        adapters.withLock { $0 }.filter(\.slot.isDisabled).map(\.declaration.name)
     }
 }
 
@@ -72,14 +76,14 @@ struct ReadyEndpoint: Endpoint {
     func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup { .found(current) }
 
     private var current: CachedResponse {
-        let (store, failed) = (readiness.storeProblem, readiness.failedAdapters)
+        let (store, failed, disabled) = (readiness.storeProblem, readiness.failedAdapters, readiness.disabledAdapters)
         let isReady = readiness.isServing && store == nil
-        if store == nil, failed.isEmpty { return isReady ? Self.ready : Self.notReady }
+        if store == nil, failed.isEmpty, disabled.isEmpty { return isReady ? Self.ready : Self.notReady }
         var details = ""
         if let store { details += ",\"store\":\"\(store)\"" }
-        // Names of adapters are made of letters, digits and hyphens.
-        if !failed.isEmpty {
-            details += ",\"failedAdapters\":[\(failed.map { "\"\($0.text)\"" }.joined(separator: ","))]"
+        for (member, names) in [("failedAdapters", failed), ("disabledAdapters", disabled)] where !names.isEmpty {
+            // Names of adapters are made of letters, digits and hyphens.
+            details += ",\"\(member)\":[\(names.map { "\"\($0.text)\"" }.joined(separator: ","))]"
         }
         return CachedResponse(
             .health(isReady ? .ok : .serviceUnavailable, isReady ? "ready" : "not ready", details: details))

@@ -396,7 +396,8 @@ public final class Gateway: Sendable {
         }
         let error =
             request.method.isKnown
-            ? PorticoError(.methodNotAllowed, "This path does not take \(request.method.rawValue).")
+            ? PorticoError(
+                .methodNotAllowed, "This path does not take \(request.method.rawValue). It takes \(methods).")
             : PorticoError.methodUnknown
         let segments = request.target.segments
         var response = errorResponse(error, request, routes.presentation(segments), at: routes.endpoint(segments))

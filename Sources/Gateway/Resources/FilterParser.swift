@@ -187,6 +187,7 @@ extension FilterParser {
         case .word(let word) where word == "true" || word == "false": text = word
         case .number(let number): text = number
         case .text(let quoted): text = quoted
+        case .word(let word): throw error("\(word) is no value: texts and dates stand in single quotes, '\(word)'")
         default: throw error("A value is missing")
         }
         let value = Coercion.textual.coerce(.string(text), to: shape)
@@ -241,6 +242,9 @@ struct FilterScanner {
         case "'": token = .text(try takeText())
         case "-", "0"..."9": token = .number(take { $0.isNumberPart })
         case _ where first.isWordPart: token = .word(take { $0.isWordPart })
+        case "\"": throw FilterError("Texts stand in single quotes", position)
+        case "=", "<", ">", "!":
+            throw FilterError("Comparisons are words: eq, ne, lt, le, gt, ge", position)
         default: throw FilterError("Nothing in a filter begins with this character", position)
         }
     }

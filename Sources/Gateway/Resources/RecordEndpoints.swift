@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import NearestNames
 import RecordStorage
 import ValueTree
 
@@ -56,6 +57,7 @@ struct EntityResource: Sendable {
         guard let members = body.value.dictionaryValue else {
             throw PorticoError(.requestInvalid, "A record is a dictionary of fields.")
         }
+        try entity.checkKnown(members.keys)
         return (body.coercion.coerce(members, to: entity.patchShape), body.dates)
     }
 
@@ -347,5 +349,16 @@ struct DeleteEndpoint: Endpoint {
         try await resource.records(for: request).delete(
             resource.id(request), in: resource.entity.name, if: condition)
         return GatewayResponse(.noContent)
+    }
+}
+
+extension Entity {
+    /// Throws `request.invalid` for a name that is no field, with the field that is meant: the store refuses it too, and knows none.
+    func checkKnown(_ names: some Sequence<String>) throws(PorticoError) {
+        for name in names where !fields.contains(where: { $0.name.text.hasSameBytes(as: name) }) {
+            let shown = name.replacedForEveryFormat
+            let near = NearestName.sentence(shown, among: fields.map(\.name.text))
+            throw PorticoError(.requestInvalid, "\(self.name) has no field `\(shown)`.\(near)", target: shown)
+        }
     }
 }

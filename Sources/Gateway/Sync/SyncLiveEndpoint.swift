@@ -2,6 +2,7 @@ import AdapterKit
 import HTTPTypes
 import Identity
 import NIOCore
+import NearestNames
 import RecordStorage
 import SyncEngine
 import SyncMessages
@@ -30,6 +31,8 @@ struct SyncLiveEndpoint: Endpoint {
         answers: [(.ok, .document(mediaType: "text/event-stream"))],
         errors: [.fetchAgain, .rateLimited, .stopping, .requestInvalid, .storeUnavailable])
 
+    private static let parameters = ["checkpoint", "collections", "limit", "format", "clientId", "wait"]
+
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let asked = try pull(of: request.request)
         let caller = request.caller.syncing
@@ -41,6 +44,12 @@ struct SyncLiveEndpoint: Endpoint {
 
     private func pull(of request: GatewayRequest) throws(PorticoError) -> PullRequest {
         let target = request.target
+        // As a message of which nothing is known: to pass all of it over would answer another question than was asked.
+        guard target.query.isEmpty || target.query.contains(where: { Self.parameters.contains($0.name) }) else {
+            let name = target.query[0].name
+            let near = NearestName.sentence(name, among: Self.parameters)
+            throw PorticoError(.requestInvalid, "There is no such parameter.\(near)", target: name)
+        }
         let limit = try target.number("limit", in: 1...Int.max) ?? sync.settings.livePage
         return PullRequest(
             checkpoint: request.headers[.lastEventID] ?? target["checkpoint"],
@@ -51,7 +60,8 @@ struct SyncLiveEndpoint: Endpoint {
     private func source(_ request: GatewayRequest) throws(PorticoError) -> LiveSource {
         let name = request.target["format"] ?? FormatName.json.text
         guard let format = FormatName(name).flatMap({ services.catalogue[$0] }) else {
-            throw PorticoError(.notAcceptable, "There is no such format.", target: "format")
+            let names = services.catalogue.formats.map(\.name.text).joined(separator: ", ")
+            throw PorticoError(.notAcceptable, "`format` takes one of \(names).", target: "format")
         }
         return LiveSource(pulls: sync.pulls, store: services.store, format: format, requestID: request.id)
     }

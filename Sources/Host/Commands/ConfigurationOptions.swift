@@ -112,9 +112,10 @@ struct Check<Program: HostProgram>: AsyncParsableCommand {
         for warning in plan.warnings + plan.rightsWarnings {
             FileHandle.standardError.write(Data("warning: \(warning)\n".utf8))
         }
-        let unnamed = plan.unnamed.map {
-            "the adapter \($0) is compiled in and not served: the configuration has no key below adapters.\($0)"
-        }
+        let names = plan.unnamed.map(\.text).joined(separator: ", ")
+        let unnamed =
+            names.isEmpty
+            ? [] : ["compiled in and not served: \(names). An adapter is served where adapters.NAME is there"]
         for remark in unnamed + plan.remarks { FileHandle.standardError.write(Data("note: \(remark)\n".utf8)) }
         try await Self.install(plan)
         let adapters = plan.adapters.map(\.declaration.name.text).joined(separator: ", ")

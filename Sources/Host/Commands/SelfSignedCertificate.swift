@@ -37,6 +37,11 @@ struct SelfSignedCertificate: ParsableCommand {
         let secret = P256.Signing.PrivateKey()
         try write(secret.pemRepresentation, to: key, permissions: 0o600)
         try write(makeCertificate(secret).serializeAsPEM().pemString, to: certificate, permissions: 0o644)
+        print(
+            """
+            The certificate is \(certificate), its key \(key): http.tls.certificate and http.tls.key, relative to the data directory.
+            Callers trust it by name: curl --cacert \(certificate)
+            """)
     }
 
     private func makeCertificate(_ secret: P256.Signing.PrivateKey) throws -> Certificate {

@@ -58,10 +58,12 @@ struct GivenRights {
     ) -> ConfigurationError? {
         guard mirror.writing == .none else {
             guard declaration.writers(of: entity).isNobody else { return nil }
+            let setting = pathOfWriting(mirror.writing)
+            let right = setting.map { $0.dropLast("write".count) + "access" } ?? path
             return ConfigurationError(
                 "Callers' changes of \(entity.name) are made in the other system (write: \(mirror.writing.rawValue)), and nobody "
-                    + "may make any: say who may, \(path): {write: …}.",
-                at: resolved.location(of: "adapters.\(module.name).write") ?? location(path))
+                    + "may make any: say who may, \(right): {write: …}.",
+                at: setting.flatMap { resolved.location(of: $0) } ?? location(path))
         }
         let ofEntity = entities.first { $0.name == entity.name.text }
         guard
@@ -71,6 +73,14 @@ struct GivenRights {
             "\(entity.name) mirrors another system that gets no changes, so nobody can be let write it: leave "
                 + "`write` out of its access, or have changes made there (write: through or queued).",
             at: location(ofEntity))
+    }
+
+    /// The setting that says so: `write` of the adapter, or of a part of it that has a name of its own.
+    private func pathOfWriting(_ writing: MirrorSource.Writing) -> String? {
+        let adapter = "adapters.\(module.name)"
+        return resolved.settings(below: adapter).first { names, value in
+            names.last == "write" && value.text == writing.rawValue
+        }.map { names, _ in "\(adapter).\(names.joined(separator: "."))" }
     }
 
     /// Whether an access at this key says that callers may write, in its long form: the short ones are about reading first.

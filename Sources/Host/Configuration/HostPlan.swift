@@ -351,7 +351,9 @@ struct HostPlan {
         if let upstream = module.upstream {
             guard upstreams[upstream.name] != nil else {
                 throw ConfigurationErrors([
-                    ConfigurationError("There is no upstream \(upstream.name).", at: upstream.location)
+                    ConfigurationError(
+                        "There is no upstream \(upstream.name).\(upstreams.hint(for: upstream.name.text))",
+                        at: upstream.location)
                 ])
             }
             named["upstream"] = upstream.name
@@ -406,7 +408,7 @@ struct HostPlan {
                 let path = "adapters.\(module.name).\(key)"
                 throw ConfigurationErrors([
                     ConfigurationError(
-                        "There is no upstream \(value.text ?? "").",
+                        "There is no upstream \(value.text ?? "").\(declared.hint(for: value.text))",
                         at: resolved.location(of: path) ?? .commandLine(path))
                 ])
             }

@@ -109,7 +109,8 @@ enum ProviderReference {
     }
 
     private static let common = [
-        ConfigurationKey("kind", .choice(["portal", "oidc"]), "A way to sign in, named as one likes: what it is."),
+        ConfigurationKey(
+            "kind", .choice(["portal", "oidc"]), "The kind of a way to sign in. Its name is yours to choose."),
         ConfigurationKey("roles", .list(of: .text), default: "[]", "Roles of every account that signs in there."),
         ConfigurationKey(
             "groups.*", .list(of: .text), "What a group of the provider may be here; other groups give nothing."),

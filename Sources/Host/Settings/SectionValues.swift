@@ -46,7 +46,7 @@ struct SectionValues {
     func upstream(in upstreams: [UpstreamName: UpstreamPlan]) throws -> UpstreamPlan {
         let text = try text("upstream")
         guard let plan = UpstreamName(text).flatMap({ upstreams[$0] }) else {
-            throw wrong("upstream", "There is no upstream \(text).")
+            throw wrong("upstream", "There is no upstream \(text).\(upstreams.hint(for: text))")
         }
         return plan
     }

@@ -24,7 +24,7 @@ struct TracePlan {
         }
         guard let text = resolved["traces.upstream"]?.text else { return nil }
         guard let upstream = UpstreamName(text), let plan = upstreams[upstream] else {
-            throw wrong("traces.upstream", "There is no upstream \(text).")
+            throw wrong("traces.upstream", "There is no upstream \(text).\(upstreams.hint(for: text))")
         }
         guard !plan.actsForCallers else {
             throw wrong(

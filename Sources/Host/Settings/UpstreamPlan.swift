@@ -3,6 +3,7 @@ import Foundation
 import HostConfiguration
 import IPAddresses
 import Identity
+import NearestNames
 import Upstream
 import UpstreamRecording
 
@@ -305,7 +306,8 @@ enum UpstreamReference {
     private static let common = [
         ConfigurationKey(
             "url", .text,
-            "A system that the gateway calls, named as one likes: where it is, such as `https://hr.example/`."),
+            "The address of a system that the gateway calls, such as `https://hr.example/`. Its name is yours to choose."
+        ),
         ConfigurationKey(
             "servers", .list(of: .text), default: "[]",
             "Further servers that it may redirect to, such as `https://sso.example.com`."),
@@ -398,4 +400,17 @@ enum UpstreamReference {
             "How long it stays open; the time doubles with every single try that fails after it."),
         ConfigurationKey("limits.longestRest", .duration, default: "2m", "The longest such time."),
     ]
+}
+
+extension [UpstreamName: UpstreamPlan] {
+    private static var mostShown: Int { 20 }
+
+    /// The upstream that a mistyped name most likely means, as a sentence; where none is near, those that there are.
+    func hint(for name: String?) -> String {
+        let known = keys.map(\.text).sorted()
+        let near = NearestName.sentence(name ?? "", among: known)
+        guard near.isEmpty else { return near }
+        guard !known.isEmpty else { return " None is declared: upstreams.NAME.url." }
+        return " There are \(known.prefix(Self.mostShown).joined(separator: ", "))."
+    }
 }

@@ -236,12 +236,19 @@ struct Listener {
         } catch let failure as ListeningFailure {
             let another =
                 failure.isTaken
-                ? "Take another port: \(key).port in the configuration, or --set \(key).port=\(port % 65_535 + 1)."
+                ? "Take another port: \(key).port in the configuration, or --set \(key).port=\(free(after: port, host))."
                 : "The address is \(key).host, the port \(key).port."
             throw HostCommandError("\(failure) \(another)")
         } catch {
             throw HostCommandError("\(host):\(port) cannot be listened at: \(error). The address is \(key).host.")
         }
+    }
+
+    /// A port behind this one that nothing listens at; 0, which takes a free one, where the next hundred are taken.
+    private static func free(after port: Int, _ host: String) -> Int {
+        (port + 1...port + 100).first { next in
+            next <= 65_535 && (try? ListeningSocket.check(host: host, port: next)) != nil
+        } ?? 0
     }
 
     /// As soon as a stop begins, unless a successor wants it.

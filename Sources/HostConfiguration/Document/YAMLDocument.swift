@@ -79,11 +79,16 @@ public enum YAMLDocument {
         .file(file, line: mark?.line ?? 1, column: mark?.column ?? 1)
     }
 
+    private static func hint(_ problem: String) -> String {
+        problem.contains("cannot start any token")
+            ? " Lines are indented by spaces, not by tabs; a text that begins with a sign stands in quotes." : ""
+    }
+
     private static func syntaxError(_ error: YamlError, _ file: String) -> ConfigurationError {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            ConfigurationError("This is not valid YAML: \(problem).", at: location(mark, file))
+            ConfigurationError("This is not valid YAML: \(problem).\(hint(problem))", at: location(mark, file))
         case .duplicatedKeysInMapping(let keys, let context):
             repeatedKeyError(RepeatedKey(keys.first ?? "", first: context.mark, in: context.text), file)
         default: ConfigurationError("This is not valid YAML: \(error).", at: .file(file, line: 1, column: 1))

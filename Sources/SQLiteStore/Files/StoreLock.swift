@@ -25,7 +25,8 @@ final class StoreLock: Sendable {
         }
         self.descriptor = Mutex(descriptor)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw PorticoError(.storeUnavailable, "Another process has the store open.")
+            throw PorticoError(
+                .storeUnavailable, "Another process has the store open: a gateway runs with this data directory.")
         }
     }
 

@@ -56,7 +56,9 @@ struct MutationExecution {
 
     private func target() throws(PorticoError) -> MutationTarget {
         guard let collection = catalogue[mutation.collection] else {
-            throw PorticoError(.routeNotFound, "There is no collection of this name.", target: "collection")
+            throw PorticoError(
+                .routeNotFound, "There is no collection \(SyncCatalogue.shown(mutation.collection)).",
+                target: "collection")
         }
         guard let id = RecordID(mutation.id) else {
             throw PorticoError(.requestInvalid, "That cannot be an id.", target: "id")

@@ -115,7 +115,8 @@ extension PullMachine {
     ) throws(PorticoError) -> [SyncCollection] {
         if let names = request.collections {
             for name in names where catalogue[name] == nil {
-                throw PorticoError(.requestInvalid, "There is no collection of this name.", target: "collections")
+                throw PorticoError(
+                    .requestInvalid, "There is no collection \(SyncCatalogue.shown(name)).", target: "collections")
             }
             return catalogue.collections.filter { names.contains($0.name) }
         }

@@ -50,12 +50,20 @@ extension SyncCatalogue {
     /// Log entries and kept copies that an explanation shows at most.
     public static let explainedEntries = 20
 
+    /// A caller's text as a message has it: of bounded length, in every format.
+    static func shown(_ name: String) -> String { String(name.prefix(64)).replacedForEveryFormat }
+
     /// Throws `request.invalid` for a collection that is not there or an id that cannot be.
     public func explain(
         _ id: String, in name: String, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws -> SyncExplanation {
-        guard let collection = self[name], let id = RecordID(id) else {
-            throw PorticoError(.requestInvalid, "There is no collection `\(name)`.", target: "record")
+        guard let collection = self[name] else {
+            throw PorticoError(.requestInvalid, "There is no collection \(Self.shown(name)).", target: "record")
+        }
+        guard let id = RecordID(id) else {
+            throw PorticoError(
+                .requestInvalid, "A record is named by its collection and its id: \(collection.name)/ID.",
+                target: "record")
         }
         let history = try snapshot.history(of: id, in: collection.id, limit: Self.explainedEntries)
         let record = try snapshot.record(id, in: collection.id, visible: nil)

@@ -12,11 +12,11 @@ public struct ProgramFile: Sendable, Equatable {
 
     /// Throws ``ProgramFileError`` where the file may not be started.
     public init(_ given: String) throws(ProgramFileError) {
-        guard let resolved = realpath(given, nil) else { throw ProgramFileError(given, .unreadable(Self.systemError)) }
+        guard let resolved = realpath(given, nil) else { throw ProgramFileError(given, Self.unreadable) }
         defer { free(resolved) }
         let path = String(cString: resolved)
         guard let file = SharedDescriptor(path), let status = file.status() else {
-            throw ProgramFileError(path, .unreadable(Self.systemError))
+            throw ProgramFileError(path, Self.unreadable)
         }
         try Self.checkKind(status, path)
         try Self.checkFolders(above: path)
@@ -31,7 +31,9 @@ public struct ProgramFile: Sendable, Equatable {
 }
 
 extension ProgramFile {
-    private static var systemError: String { String(cString: strerror(errno)) }
+    private static var unreadable: ProgramFileError.Reason {
+        errno == ENOENT ? .missing : .unreadable(String(cString: strerror(errno)))
+    }
 
     private static func checkKind(_ status: stat, _ path: String) throws(ProgramFileError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw ProgramFileError(path, .notARegularFile) }
@@ -45,7 +47,7 @@ extension ProgramFile {
         var toleratesSticky = false
         while true {
             var status = stat()
-            guard stat(folder, &status) == 0 else { throw ProgramFileError(path, .unreadable(systemError)) }
+            guard stat(folder, &status) == 0 else { throw ProgramFileError(path, unreadable) }
             let isTolerated = toleratesSticky && status.st_mode & S_ISVTX != 0
             guard status.st_mode & S_IWOTH == 0 || isTolerated else {
                 throw ProgramFileError(path, .writableByEveryone(folder))
@@ -73,6 +75,7 @@ public struct ProgramFileError: Error, Sendable, Equatable, CustomStringConverti
     }
 
     public enum Reason: Sendable, Equatable {
+        case missing
         case unreadable(String)
         case notARegularFile
         case notExecutable
@@ -88,6 +91,7 @@ public struct ProgramFileError: Error, Sendable, Equatable, CustomStringConverti
 extension ProgramFileError.Reason {
     fileprivate var text: String {
         switch self {
+        case .missing: "it is not there: build it, or correct its path"
         case .unreadable(let why): "it cannot be read: \(why)"
         case .notARegularFile: "it is not a regular file"
         case .notExecutable: "it is no program that may be executed (chmod +x)"

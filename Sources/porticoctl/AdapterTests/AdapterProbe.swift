@@ -60,7 +60,7 @@ struct AdapterProbe {
             await check(call, one, isFixture: false, &report)
         }
         for one in described where !one.needsNothing && !calls.contains(where: { one.describes($0) }) {
-            report.notePassed("\(one.method) \(one.path)", "not called: fixtures/calls.json has no call of it")
+            report.notePassed("\(one.method) \(one.path)", "fixtures/calls.json has no call of it")
         }
         for entity in adapter.entities { report.check("entity \(entity)", await problem(of: entity)) }
     }

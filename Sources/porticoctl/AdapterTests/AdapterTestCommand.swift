@@ -64,6 +64,11 @@ extension AdapterCommands {
             }
             let configuration = package.folder.appendingPathComponent(configurationFile).path
             guard FileManager.default.fileExists(atPath: configuration) else {
+                guard !report.checks.isEmpty else {
+                    throw CommandError(
+                        "\(package.folder.path) has neither tests nor \(configurationFile): it is no adapter's package.",
+                        exitStatus: 2)
+                }
                 return report.progress("\(configuration) is not there: the program was not tried.")
             }
             if isSwift { try Tool.run(["swift", "build", "--package-path", package.folder.path]) }
@@ -119,7 +124,8 @@ struct CheckReport {
         checks.append(check)
         guard style == .text else { return }
         let detail = (check.problem ?? check.note).map { ": \($0)" } ?? ""
-        print("\(check.problem == nil ? "passed" : "FAILED")  \(check.name)\(detail)".visible)
+        let word = check.problem != nil ? "FAILED" : check.note != nil ? "skipped" : "passed"
+        print("\(word.padding(toLength: 7, withPad: " ", startingAt: 0)) \(check.name)\(detail)".visible)
     }
 
     func progress(_ text: String) {

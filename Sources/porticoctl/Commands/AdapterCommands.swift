@@ -1,4 +1,5 @@
 import AdapterKit
+import AdapterPackages
 import ArgumentParser
 import Foundation
 
@@ -34,6 +35,9 @@ struct AdapterCommands: AsyncParsableCommand {
                 throw CommandError(
                     "\(name) cannot be an adapter's name: a small letter, then small letters, digits and hyphens, "
                         + "\(AdapterTemplate.longestName) at most.")
+            }
+            guard !AdapterManifest.isReserved(name) else {
+                throw CommandError("The gateway uses the name \(name) itself: give the adapter another one.")
             }
             let sdk = try sdk.map(AdapterSDK.init(path:)) ?? AdapterSDK.find()
             let template = try AdapterTemplate(kind, name: name, sdk: sdk)

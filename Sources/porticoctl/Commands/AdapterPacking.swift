@@ -49,7 +49,7 @@ extension AdapterCommands {
 
         private static func signer(_ path: String) throws -> PackageSigner {
             guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw CommandError("\(path) cannot be read.")
+                throw CommandError.unreadable(path)
             }
             guard let signer = PackageSigner(Secret(text)) else {
                 throw CommandError(
@@ -107,7 +107,7 @@ struct PackedFiles {
     /// Every file of a folder, but hidden ones and what Python has compiled.
     init(_ name: AdapterName, entry: String, of folder: URL) throws {
         guard let paths = try? FileManager.default.subpathsOfDirectory(atPath: folder.path) else {
-            throw CommandError("\(folder.path) cannot be read.")
+            throw CommandError.unreadable(folder.path)
         }
         var files: [String: String] = [:]
         for path in paths {

@@ -33,7 +33,7 @@ struct AdapterTemplate: PackageTemplate {
 
     private static func texts(below folder: URL) throws -> [(path: String, text: String)] {
         guard let paths = try? FileManager.default.subpathsOfDirectory(atPath: folder.path), !paths.isEmpty else {
-            throw CommandError("\(folder.path) cannot be read.")
+            throw CommandError.unreadable(folder.path)
         }
         return try paths.sorted().compactMap { path in
             let file = folder.appendingPathComponent(path)
@@ -42,7 +42,7 @@ struct AdapterTemplate: PackageTemplate {
                 return nil
             }
             guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-                throw CommandError("\(file.path) cannot be read.")
+                throw CommandError.unreadable(file.path)
             }
             return (path, text)
         }

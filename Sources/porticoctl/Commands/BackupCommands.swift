@@ -88,10 +88,12 @@ struct BackupCommands: AsyncParsableCommand {
                 ? "There are no copies." : Table(columns: ["copy", "checked", "size", "attachments"], rows: rows).text
             guard let status = value["status"] else { return table }
             let time = status["state"]?.dateValue?.rfc3339 ?? status["state"]?.stringValue
-            let state = time.map { "as it was at \($0.visible)" } ?? "not yet"
+            let state =
+                time.map { "A restore gives the gateway as it was at \($0.visible)." }
+                ?? "What was committed since the last copy is not there yet."
             let problem = status["problem"]?.stringValue.map { "\nProblem: \($0.visible)" } ?? ""
             return
-                "Target: \(status["target"]?.stringValue?.visible ?? ""). It can restore this gateway \(state).\(problem)\n\n\(table)"
+                "Target: \(status["target"]?.stringValue?.visible ?? ""). \(state)\(problem)\n\n\(table)"
         }
     }
 

@@ -12,7 +12,7 @@ struct ClientCommands: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Writes a typed client of a service from its declarations.",
             discussion: """
-                A service is an adapter by its name, a plugin too. `adapters list` shows which there are. Of an OData
+                A service is an adapter by its name, a plugin too. `adapters list` shows which there are. Of an OData \
                 service it is the name in the address, and --metadata gives the model.
                 """)
 
@@ -34,7 +34,10 @@ struct ClientCommands: AsyncParsableCommand {
                 model = try ServiceReader.read(service, from: document)
             } catch {
                 throw CommandError(
-                    "There is no service \(error.name); there are \(error.known.joined(separator: ", ")).")
+                    """
+                    There is no service \(error.name); there are \(error.known.joined(separator: ", ")). An OData service is \
+                    named with its $metadata in a file: --metadata FILE.
+                    """)
             }
             try deliver(language.writer.write(model))
         }
@@ -44,7 +47,7 @@ struct ClientCommands: AsyncParsableCommand {
                 throw CommandError("Clients of OData services are written in Swift alone.")
             }
             guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw CommandError("\(path) cannot be read.")
+                throw CommandError.unreadable(path)
             }
             do {
                 return ODataServiceWriter(service, try EntityDataModel(csdl: [UInt8](bytes))).files

@@ -83,8 +83,14 @@ struct ConfigurationCommands: AsyncParsableCommand {
             try report.requireValid()
             let needsRestart = report["changes"]?.arrayValue?.contains { $0["effect"] != "reloads" } ?? false
             guard !needsRestart else {
-                throw CommandError("Nothing was changed: some of it needs a restart of the gateway.")
+                throw CommandError(
+                    """
+                    Nothing was changed: some of it needs a restart of the gateway, which uses all of it \
+                    (`systemctl restart portico`, or `kill -USR2` with its process id).
+                    """)
             }
+            guard !dryRun, options.output != .json, report["changes"]?.arrayValue?.isEmpty == false else { return }
+            try Printer(style: options.output).done("The gateway uses it now.")
         }
     }
 
@@ -92,9 +98,11 @@ struct ConfigurationCommands: AsyncParsableCommand {
 
     private static func show(_ report: WireValue, _ options: ConnectionOptions) throws {
         let printer = Printer(style: options.output)
+        // Of what has a mistake the error tells everything.
+        guard report.isValid || options.output == .json else { return }
         try printer.show(
             report, columns: ["key", "old", "new", "effect"], list: "changes",
-            empty: report.isValid ? "Nothing differs from what the gateway uses." : "")
+            empty: "Nothing differs from what the gateway uses.")
         guard options.output != .json else { return }
         for sentence in report["data"]?.arrayValue ?? [] { try printer.reportDone(sentence.stringValue ?? "") }
     }

@@ -116,7 +116,7 @@ enum DocumentFile {
 enum FileContents {
     static func read(_ path: String) throws -> [UInt8] {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw CommandError("\(path) cannot be read.")
+            throw CommandError.unreadable(path)
         }
         return Array(data)
     }

@@ -39,7 +39,7 @@ struct PackageArgument: ParsableArguments {
 
     func deploy(isUpgrade: Bool, _ deployment: DeploymentOptions, _ options: ConnectionOptions) async throws {
         guard let handle = FileHandle(forReadingAtPath: file) else {
-            throw CommandError("\(file) cannot be read.", exitStatus: 2)
+            throw CommandError.unreadable(file, exitStatus: 2)
         }
         defer { try? handle.close() }
         let report = try await options.withConnection { connection in

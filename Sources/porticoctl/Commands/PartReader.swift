@@ -41,7 +41,7 @@ final class PartReader {
     /// Throws ``CommandError`` where the file cannot be read or its ending is not known.
     init(_ path: String, from: Int, separator: CSVSeparator = .comma) throws {
         mediaType = try FileContents.mediaType(of: path)
-        guard let file = FileHandle(forReadingAtPath: path) else { throw CommandError("\(path) cannot be read.") }
+        guard let file = FileHandle(forReadingAtPath: path) else { throw CommandError.unreadable(path) }
         self.file = file
         self.path = path
         self.from = from

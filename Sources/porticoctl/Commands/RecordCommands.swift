@@ -133,13 +133,19 @@ struct Records: AsyncParsableCommand {
                 guard parts.count == 2, !parts[0].isEmpty else {
                     throw CommandError("\(field) is no change: FIELD=VALUE.", exitStatus: 2)
                 }
-                changed[parts[0]] = (try? JSONFormat().read(Array(parts[1].utf8))) ?? .string(parts[1])
+                changed[parts[0]] = Self.value(parts[1])
             }
             var body: WireDictionary = ["id": .string(id), "fields": .dictionary(changed)]
             if let revision { body["revision"] = .int64(revision) }
             let input = WireValue.dictionary(body)
             let value = try await options.withConnection { try await $0.post(entity.path("set"), input) }
             try Printer(style: options.output).show(value)
+        }
+
+        /// The gateway reads a text by its field's type; null, lists and objects are written in JSON.
+        private static func value(_ text: String) -> WireValue {
+            guard text == "null" || text.hasPrefix("[") || text.hasPrefix("{") else { return .string(text) }
+            return (try? JSONFormat().read(Array(text.utf8))) ?? .string(text)
         }
     }
 

@@ -47,6 +47,19 @@ enum ConnectionFailure: Equatable {
         }
     }
 
+    /// Nil for a failure of another kind, whose own text says more.
+    var words: String? {
+        switch self {
+        case .refused: "nothing listens there."
+        case .hostUnknown: "its host is not known."
+        case .certificateNotTrusted: "its certificate is not trusted."
+        case .certificateOfOtherName: "its certificate is for another name."
+        case .clientCertificateNeeded: "it wants a client's certificate."
+        case .noTLS: "it does not speak TLS: is http:// meant?"
+        case .other: nil
+        }
+    }
+
     private static func isRefusal(_ error: any Error) -> Bool { (error as? IOError)?.errnoCode == ECONNREFUSED }
 
     /// BoringSSL has no other way to tell its errors apart than their names.

@@ -29,7 +29,7 @@ enum ModelSource {
         switch self {
         case .file(let path):
             guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw CommandError("\(path) cannot be read.")
+                throw CommandError.unreadable(path)
             }
             return try Self.model([UInt8](bytes), from: path)
         case .served(let name, let gateway, let user):
@@ -63,7 +63,7 @@ enum DescriptionSource {
         switch self {
         case .file(let path):
             guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw CommandError("\(path) cannot be read.")
+                throw CommandError.unreadable(path)
             }
             return try Self.read([UInt8](bytes), from: path)
         case .gateway(let gateway):

@@ -25,7 +25,7 @@ struct RemoteDocument {
         if let (user, password) = credentials { request.setBasicAuth(username: user, password: password) }
         let response: HTTPClientResponse
         do { response = try await HTTPClient.documents.execute(request, timeout: Self.deadline) } catch {
-            throw CommandError("\(shown) cannot be read: \(error)")
+            throw CommandError("\(shown) cannot be read: \(ConnectionFailure(error).words ?? "\(error)")")
         }
         switch response.status {
         case .ok: break

@@ -200,6 +200,23 @@ struct CommandError: Error {
     }
 }
 
+extension CommandError {
+    /// A file that a command was to read, with the reason.
+    static func unreadable(_ path: String, exitStatus: Int32 = 1) -> CommandError {
+        var isFolder: ObjCBool = false
+        let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        let reason =
+            if !isThere {
+                "there is no such file"
+            } else if isFolder.boolValue {
+                "it is a folder"
+            } else {
+                "this user may not read it, or it is no text"
+            }
+        return CommandError("\(path) cannot be read: \(reason).", exitStatus: exitStatus)
+    }
+}
+
 /// How results are written: `--output`.
 enum OutputStyle: String, ExpressibleByArgument, CaseIterable {
     case text

@@ -242,7 +242,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable, CustomStringConvertib
 
     /// As a caller may see it: which system it was, not where it is.
     public var asError: PorticoError {
-        let detail = "upstream \(upstream), \(kind.rawValue): \(self.detail)"
+        let detail = "upstream \(upstream): \(self.detail.isEmpty ? kind.rawValue : self.detail)"
         switch kind {
         case .timedOut:
             return PorticoError(.upstreamTimeout, "The system \(upstream) did not answer in time.", logDetail: detail)
