@@ -12,6 +12,12 @@ import unittest
 from harness import Gateway, run_portico
 
 
+def damage(file):
+    """Another first byte, whatever it was."""
+    content = file.read_bytes()
+    file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+
+
 class Backup(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -94,7 +100,7 @@ class Backup(unittest.TestCase):
         path, _ = self.attach(os.urandom(5000))
         digest = path.rsplit("/", 1)[1]
         file = self.data / "attachments" / "complete" / digest[:2] / digest
-        file.write_bytes(b"x" + file.read_bytes()[1:])
+        damage(file)
         backup = self.folder / "backup"
         self.assertEqual(self.control("backup", str(backup))["attachments"]["damaged"], [digest])
         self.assertEqual(self.control("restore", str(backup), "--yes")["attachments"]["count"], 0)
@@ -105,7 +111,7 @@ class Backup(unittest.TestCase):
         digest, backup = damaged.rsplit("/", 1)[1], self.folder / "backup"
         self.control("backup", str(backup))
         file = backup / "attachments" / digest[:2] / digest
-        file.write_bytes(b"x" + file.read_bytes()[1:])
+        damage(file)
         files = lambda: sorted(str(path) for path in (self.data / "attachments").rglob("*"))
         before = files()
         done = run_portico("restore", str(backup), "--yes", "--data", str(self.data), program="porticoctl")
