@@ -235,7 +235,7 @@ class Refused(ReloadTest):
         for text, word in [
             ("http: {limits: {bodi: 1KiB}}\n", f"{self.config}:1:"), ("adapters: [\n", "YAML"),
             (configuration(http={"tls": {"certificate": "none.pem", "key": "none.key"}}), "none.pem"),
-            (configuration(plugins=[{"path": "none-worker"}]), "No such file"),
+            (configuration(plugins=[{"path": "none-worker"}]), "it is not there: build it"),
         ]:
             with self.subTest(text):
                 report = self.refused(text, word)

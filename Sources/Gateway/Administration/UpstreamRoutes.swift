@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import NearestNames
 import ValueTree
 
 /// The systems that this gateway calls, as operators see them.
@@ -111,7 +112,7 @@ struct UpstreamRoutes: Sendable {
     private func show(_ name: String) throws -> WireValue {
         guard let report = upstreams.reports.first(where: { $0.name.text == name }),
             case .dictionary(var members) = Self.summary(report)
-        else { throw Self.unknown(name) }
+        else { throw unknown(name) }
         members["openCircuits"] = .array(report.openCircuits.map { .string($0) })
         members["retries"] = .int64(Int64(report.retries))
         var results = WireDictionary()
@@ -130,7 +131,7 @@ struct UpstreamRoutes: Sendable {
 
     private func test(_ name: String) async throws -> WireValue {
         guard let known = UpstreamName(name), let test = await upstreams.test(known) else {
-            throw Self.unknown(name)
+            throw unknown(name)
         }
         return [
             "upstream": .string(name), "answered": .bool(test.status != nil),
@@ -139,7 +140,8 @@ struct UpstreamRoutes: Sendable {
         ]
     }
 
-    private static func unknown(_ name: String) -> PorticoError {
-        PorticoError(.recordNotFound, "There is no upstream \(name).")
+    private func unknown(_ name: String) -> PorticoError {
+        let near = NearestName.sentence(name, among: upstreams.reports.map(\.name.text))
+        return PorticoError(.recordNotFound, "There is no upstream \(name).\(near)")
     }
 }

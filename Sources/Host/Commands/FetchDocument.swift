@@ -52,7 +52,9 @@ extension HostPlan {
     /// A system as the gateway calls it in its own name. Throws ``HostCommandError`` where there is none, or it is called in its
     /// callers' names.
     func upstream(_ name: UpstreamName) throws -> (transport: HTTPUpstream, called: any Upstream) {
-        guard let planned = settings.upstreams[name] else { throw HostCommandError("There is no upstream \(name).") }
+        guard let planned = settings.upstreams[name] else {
+            throw HostCommandError("There is no upstream \(name).\(settings.upstreams.hint(for: name.text))")
+        }
         guard case .own(let credentials) = planned.credentials, !planned.actsForCallers else {
             throw HostCommandError("The upstream \(name) is called in its callers' names, and here is none.")
         }

@@ -26,7 +26,8 @@ struct TryConnection<Program: HostProgram>: AsyncParsableCommand {
         let connection = try read()
         let upstream = try connection.upstream.map { named in
             guard plan.settings.upstreams[named.name] != nil else {
-                throw HostCommandError("\(named.location): There is no upstream \(named.name).")
+                let hint = plan.settings.upstreams.hint(for: named.name.text)
+                throw HostCommandError("\(named.location): There is no upstream \(named.name).\(hint)")
             }
             return try plan.upstream(named.name)
         }
