@@ -103,7 +103,7 @@ extension RelationEvaluator {
         return rows.first?.first?.int64Value.map { Int($0) } ?? 0
     }
 
-    /// Those of the records, which are the entity's, for which the filter holds.
+    /// The records, of those given, for which the filter holds. They are the entity's.
     public func matching(_ filter: Filter?, _ records: [Record], of entity: Entity) throws -> [Record] {
         guard let filter else { return records }
         let condition = try QueryLowering.condition(filter, of: entity, source.entity)
