@@ -391,7 +391,7 @@ public struct PostgreSQLStoreSettings: Sendable {
     public var password: Secret?
     /// The schema; it belongs to the store alone. Lower-case letters, digits and `_`.
     public var schema: String
-    /// libpq's `sslmode`; nil: as the address says.
+    /// libpq's `sslmode`; nil: `verify-full`, but for servers of the loopback and of a socket.
     public var tls: String?
     /// Connections of this process; one of them writes.
     public var connections: Int
@@ -431,8 +431,36 @@ public struct PostgreSQLStoreSettings: Sendable {
             (name: "options", value: options),
         ]
         if let password { parameters.append((name: "password", value: password.reveal())) }
-        if let tls { parameters.append((name: "sslmode", value: tls)) }
+        let (hosts, hasPassword) = try address()
+        if hasPassword {
+            throw PorticoError(.storeUnavailable, "`store.url` has a password in it: put it into `store.password`.")
+        }
+        if let mode = tls ?? (hosts.allSatisfy(Self.isLocal) ? nil : "verify-full") {
+            parameters.append((name: "sslmode", value: mode))
+        }
         return parameters
+    }
+
+    /// The hosts of the address, and whether it has a password.
+    private func address() throws(PorticoError) -> (hosts: [Substring], hasPassword: Bool) {
+        guard let scheme = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else {
+            throw PorticoError(.storeUnavailable, "`store.url` begins with `postgresql://`.")
+        }
+        let rest = url.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        guard !rest.contains("host=") && !rest.contains("hostaddr=") && !rest.contains("password=") else {
+            throw PorticoError(.storeUnavailable, "`store.url` names its hosts before the database, and no password.")
+        }
+        let parts = authority.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let hosts = (parts.last ?? "").split(separator: ",").map { host in
+            host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
+        }
+        return (hosts, parts.count == 2 && parts[0].contains(":"))
+    }
+
+    private static func isLocal(_ host: Substring) -> Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.") && host.allSatisfy { $0 == "." || $0.isNumber }
+            || host.hasPrefix("%2F") || host.hasPrefix("%2f")
     }
 
     /// A holder of the order that stops is ended by the server, and one that waits for it gives up.

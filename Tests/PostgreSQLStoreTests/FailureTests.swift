@@ -244,6 +244,15 @@ struct RefusalTests {
         #expect(await refusal(weak).contains("grant it"))
     }
 
+    @Test func `an address with a password is refused`() async throws {
+        let server = try #require(DatabaseServer.shared)
+        var settings = server.settings()
+        settings.url = "postgresql://portico:secret@127.0.0.1:\(server.port)/postgres"
+        #expect(await refusal(settings).contains("`store.password`"))
+        settings.url = "postgresql://portico@127.0.0.1:\(server.port)/postgres?password=secret"
+        #expect(await refusal(settings).contains("no password"))
+    }
+
     @Test func `a server that is not there is unavailable`() async throws {
         let server = try #require(DatabaseServer.shared)
         let settings = server.settings(port: try DatabaseServer.freePort())

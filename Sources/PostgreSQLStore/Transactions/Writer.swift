@@ -273,7 +273,10 @@ final class GroupCommit: Sendable {
 
 extension PostgreSQLFailure {
     /// Made of what transactions wrote: it breaks off the one that did, and the others are made without it.
-    fileprivate var isOfChanges: Bool { state != nil && !endsConnection && !mayBeRepeated && state != "53100" }
+    fileprivate var isOfChanges: Bool {
+        guard let state else { return false }
+        return ["22", "23", "54"].contains(state.prefix(2))
+    }
 
     /// A group that the server broke off, or whose connection ended before its COMMIT.
     fileprivate var mayBeRepeated: Bool { isRepeatable || endsConnection || isReadOnlyServer }
