@@ -62,7 +62,7 @@ export class Overview extends View {
       tile("Requests", point ? `${figure(all("requests"))}/s` : "–"), tile("Errors", point ? `${figure(all("errors"))}/s` : "–"),
       tile("Slowest 1 %", slowest < 0 ? "–" : time(slowest)), tile("Live streams", figure(point?.streams ?? NaN)),
       tile("Devices", figure(point?.devices ?? NaN)), tile("Memory", point ? bytes(point.memory) : "–"),
-      tile("Adapters", `${status.adapters - status.failedAdapters.length} of ${status.adapters}`),
+      tile("Adapters", `${status.adapters - status.failedAdapters.length - status.disabledAdapters.length} of ${status.adapters}`),
       tile("Pending writes", figure(status.pendingWrites + status.unknownWrites)));
   }
 
@@ -115,6 +115,9 @@ function attention(status) {
   if (status.store.problem) add("bad", "The store takes no writes", status.store.problem, "See the log", "#/logs?level=error");
   for (const name of status.failedAdapters) {
     add("bad", `The adapter ${name} has not started`, "Its calls are refused.", "Look at it, and restart it", `#/adapters/${encodeURIComponent(name)}`);
+  }
+  for (const name of status.disabledAdapters) {
+    add("warn", `The adapter ${name} is disabled`, "An operator has disabled it; its calls are refused.", "Look at it, and enable it", `#/adapters/${encodeURIComponent(name)}`);
   }
   for (const name of status.openUpstreams) {
     add("bad", `${name} does not answer`, "Its breaker is open: it is not called for a while.", "Look at it, and test it", `#/systems/upstreams/${encodeURIComponent(name)}`);
