@@ -149,7 +149,7 @@ extension MemoryStore {
     }
 }
 
-/// What the stores over one database have in common.
+/// The tables that several stores have in common.
 private final class SharedTables: Sendable {
     let tables: Mutex<MemoryTables>
     let observers = CommitObservers()

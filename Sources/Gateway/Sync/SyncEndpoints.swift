@@ -146,7 +146,7 @@ struct PushEndpoint: Endpoint {
         return (answer, reached.began)
     }
 
-    /// Of a push of which nothing could be made the log says where it is now: what the store knows without being asked may be
+    /// The log as it is now, where nothing of the push could be made: what the store knows without being asked may be
     /// older than what the caller has seen.
     private func position(
         after span: (began: Revision, ended: Revision)?

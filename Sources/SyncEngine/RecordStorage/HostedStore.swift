@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// What a gateway asks of its store beside records: changes of the tables, supervision, copies, mirrors.
+/// A store as a gateway needs it, beside records: changes of the tables, supervision, copies, mirrors.
 public protocol HostedStore: BackupStore, MirrorStore, MigratingStore, MonitoredStore {}
 
 /// A store whose tables can be changed while it is used.
@@ -90,9 +90,9 @@ public struct StoreFigures: Sendable {
 
     /// Reads that have a connection of their pool, and those that wait for one.
     public struct Pool: Sendable, Equatable {
-        /// Those that have one.
+        /// The number of those that have one.
         public let running: Int
-        /// Those that wait.
+        /// The number of those that wait.
         public let waiting: Int
 
         /// The state of one pool.

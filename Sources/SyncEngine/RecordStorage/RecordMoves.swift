@@ -35,7 +35,7 @@ extension PendingWriteRecords {
 }
 
 extension StoreRead {
-    /// What a change of a record that another system has reads of its writes and moves.
+    /// The reads of a change of a record that another system has: those of its writes and moves.
     package static func pendingWrites(of id: RecordID, in mirror: CollectionID) -> [StoreRead] {
         [
             .query(

@@ -9,21 +9,21 @@ public enum StoreRead: Sendable, Equatable {
     /// The record, whatever condition ``StoreSnapshot/record(_:in:visible:)`` asks it with. In a transaction also what
     /// the store itself looks at to create or change it.
     case record(RecordID, in: CollectionID)
-    /// What deleting the record takes beside it: the records that go with it, and those that refer to it.
+    /// The records that deleting it takes beside it: those that go with it, and those that refer to it.
     case removal(RecordID, in: CollectionID)
-    /// ``StoreSnapshot/history(of:in:limit:)`` with this limit or a smaller one.
+    /// A call of ``StoreSnapshot/history(of:in:limit:)`` with this limit or a smaller one.
     case latestHistory(RecordID, in: CollectionID, limit: Int)
-    /// ``StoreSnapshot/history(of:in:after:)`` with this position or a later one.
+    /// A call of ``StoreSnapshot/history(of:in:after:)`` with this position or a later one.
     case history(RecordID, in: CollectionID, after: Revision)
-    /// ``StoreSnapshot/client(_:)``.
+    /// A call of ``StoreSnapshot/client(_:)``.
     case client(ClientID)
-    /// ``StoreSnapshot/outcome(of:from:)``.
+    /// A call of ``StoreSnapshot/outcome(of:from:)``.
     case outcome(Int64, from: ClientID)
-    /// ``StoreSnapshot/changes(after:limit:)`` with exactly these.
+    /// A call of ``StoreSnapshot/changes(after:limit:)`` with exactly these.
     case changes(after: Revision, limit: Int)
-    /// ``StoreSnapshot/replacements()``.
+    /// A call of ``StoreSnapshot/replacements()``.
     case replacements
-    /// ``StoreSnapshot/mirrorState(of:)``.
+    /// A call of ``StoreSnapshot/mirrorState(of:)``.
     case mirrorState(CollectionID)
     /// An equal query. The fetched page is what the transaction sees only while it has changed no record of the collection,
     /// nor of one that the filter looks at.
@@ -33,7 +33,7 @@ public enum StoreRead: Sendable, Equatable {
 }
 
 extension StoreRead {
-    /// What changing the records of these steps reads.
+    /// The reads of changing the records of these steps.
     package static func changing(_ steps: [WriteTransaction.Step]) -> [StoreRead] {
         steps.flatMap { step -> [StoreRead] in
             guard let id = step.change.recordID else { return [] }

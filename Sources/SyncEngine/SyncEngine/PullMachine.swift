@@ -36,7 +36,7 @@ public struct PullMachine: Sendable {
         return PreparedPull(request: request, caller: caller, known: known)
     }
 
-    /// What ``page(_:at:)`` reads in any case.
+    /// The reads that ``page(_:at:)`` makes in any case.
     public func reads(of pull: PreparedPull) -> [StoreRead] {
         guard let known = pull.known else { return [.replacements] }
         let mirrors = (try? wantedCollections(pull.request, known, for: pull.caller))?.filter(\.isMirror) ?? []

@@ -37,7 +37,7 @@ public struct PushMachine: Sendable {
             client: client, caller: caller, mutations: request.mutations, knowsHistory: knowsHistory)
     }
 
-    /// What ``perform(_:in:)`` reads in any case, and what it reads where a mutation lost against another change.
+    /// The reads that ``perform(_:in:)`` makes in any case, and those that it makes where a mutation lost against another change.
     public func reads(of plan: PushPlan) -> [StoreRead] {
         var reads: [StoreRead] = [.client(plan.client)]
         for mutation in plan.mutations {

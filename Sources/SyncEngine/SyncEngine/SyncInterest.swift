@@ -23,7 +23,7 @@ public struct RowChanges: Sendable {
     /// Whose records have changed.
     public var adapters: Set<AdapterName> { Set(changes.map(\.collection.adapter)) }
 
-    /// What ``init(since:at:)`` reads in any case.
+    /// The reads of ``init(since:at:)``.
     public static func reads(since position: Revision) -> [StoreRead] {
         [.changes(after: position, limit: mostEntries + 1)]
     }
