@@ -3,7 +3,7 @@ import RecordStorage
 
 /// The records that relations and queries are evaluated on: those of one adapter, as far as they may be seen.
 public protocol EvaluatedRecords {
-    /// Throws for an entity that is not there, or not for whoever asks.
+    /// Throws for an entity that is not there, or not for the caller.
     func entity(_ name: EntityName) throws(PorticoError) -> Entity
     /// The records in the order in which they are read.
     func records(of entity: EntityName) throws -> [Record]

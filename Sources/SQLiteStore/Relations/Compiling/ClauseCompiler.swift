@@ -46,12 +46,12 @@ struct ClauseCompiler {
     }
 
     func keyset(after values: [WireValue]) throws(PorticoError) -> Keyset {
-        guard values.count == order.count, !order.isEmpty else { throw Keyset.foreignCursor }
+        guard values.count == order.count, !order.isEmpty else { throw PageForm.foreignCursor }
         var criteria: [KeysetCriterion] = []
         for (position, value) in values.enumerated() {
             let (criterion, compiled) = (relation.order[position], order[position])
             guard let bound = TypedSQL.literal(value, for: compiled.typed.kind)?.fragment.values.first else {
-                throw Keyset.foreignCursor
+                throw PageForm.foreignCursor
             }
             criteria.append(
                 KeysetCriterion(

@@ -13,10 +13,6 @@ struct Keyset {
     /// those behind it too.
     static let ownUses = 3
 
-    static var foreignCursor: PorticoError {
-        PorticoError(.cursorInvalid, "The cursor belongs to another query.", target: "cursor")
-    }
-
     var condition: SQLFragment { isOneRange ? range : expanded }
 
     /// Which criterion's value each parameter of the condition has.

@@ -1,6 +1,5 @@
 import AdapterKit
 import RecordStorage
-import Synchronization
 
 /// From a query to the statement of one page and what its cursors are made of.
 struct PageCompiler {
@@ -24,7 +23,7 @@ struct PageCompiler {
     /// Throws as ``RecordCompiler/relation(_:)`` does.
     init(_ query: Query, in layout: CollectionLayout, _ catalogue: LayoutCatalogue) throws(PorticoError) {
         offset = query.start.offset
-        if query.filter == nil, let form = try layout.pages.form(of: query, layout, catalogue) {
+        if query.filter == nil, let form = try Self.form(of: query, layout, catalogue) {
             (order, skipped, readsAhead, limit) = (form.order, 0, false, query.limit + 1)
             statement = try form.statement(of: query)
             return
@@ -43,6 +42,30 @@ struct PageCompiler {
         limit = relation.limit ?? 0
         statement = try ClauseCompiler(relation: relation, expressions: records.expressions)
             .statement(columns: [SQLFragment(layout.selected)], from: rows.source)
+    }
+
+    /// The statement's form, compiled where it is not known. Nil where it is none that is kept.
+    private static func form(
+        of query: Query, _ layout: CollectionLayout, _ catalogue: LayoutCatalogue
+    ) throws(PorticoError) -> PageForm? {
+        guard let start = PageForm.Start(query.start) else { return nil }
+        if let known = layout.pages.form(start, query.order) { return known }
+        let records = try RecordCompiler(layout, catalogue)
+        let relation = try records.relation(query)
+        let clauses = try ClauseCompiler(relation: relation, expressions: records.expressions)
+        var kinds: [ScalarKind] = []
+        for field in relation.fields {
+            guard case .scalar(let kind) = try layout.column(field).kind else { return nil }
+            kinds.append(kind)
+        }
+        let rows = records.rows(where: nil).source
+        let statement = try clauses.statement(columns: [SQLFragment(layout.selected)], from: rows)
+        var places: [Int] = []
+        if case .after(let values) = relation.start { places = try clauses.keyset(after: values).places }
+        let form = PageForm(
+            start: start, asked: query.order, order: relation.fields, kinds: kinds, sql: statement.sql, places: places)
+        layout.pages.keep(form)
+        return form
     }
 
     /// The number of all rows, from those that the page's statement has to its end; nil where it does not show.
@@ -75,95 +98,5 @@ extension Relation {
     /// The fields of a lowered query's order.
     fileprivate var fields: [FieldName] {
         order.compactMap { if case .field(_, let name) = $0.expression { name } else { nil } }
-    }
-}
-
-/// The statements of an entity's pages without a filter: compiling one takes longer than binding its values.
-final class PageForms: Sendable {
-    /// Orders and starts whose statements are kept; callers choose them.
-    private static let maximumForms = 64
-
-    private let forms = Mutex<[PageForm]>([])
-
-    /// Throws as ``QueryLowering/relation(_:of:_:)`` does. Nil where the form is none that is kept.
-    fileprivate func form(
-        of query: Query, _ layout: CollectionLayout, _ catalogue: LayoutCatalogue
-    ) throws(PorticoError) -> PageForm? {
-        guard let start = PageForm.Start(query.start) else { return nil }
-        let known = forms.withLock { forms in forms.first { $0.start == start && $0.asked == query.order } }
-        if let known { return known }
-        guard let form = try PageForm(query, start, layout, catalogue) else { return nil }
-        forms.withLock { forms in if forms.count < Self.maximumForms { forms.append(form) } }
-        return form
-    }
-}
-
-/// A statement that pages of one order and start have, and where its values come from.
-private struct PageForm: Sendable {
-    enum Start: Equatable {
-        case first
-        case offset
-        /// Which of the cursor's values are null, bit by bit.
-        case after(nulls: Int)
-
-        /// Nil for a cursor that is too long to be one.
-        init?(_ start: Query.Start) {
-            switch start {
-            case .first, .offset(0): self = .first
-            case .offset: self = .offset
-            case .after(let cursor):
-                guard cursor.values.count <= Entity.maximumSortKeys + 1 else { return nil }
-                var nulls = 0
-                for (position, value) in cursor.values.enumerated() where value.isNull { nulls |= 1 << position }
-                self = .after(nulls: nulls)
-            }
-        }
-    }
-
-    let start: Start
-    /// The order of the query.
-    let asked: [SortKey]
-    /// The fields of the total order.
-    let order: [FieldName]
-    private let kinds: [ScalarKind]
-    private let sql: String
-    /// Which of the cursor's values each of the first parameters has.
-    private let places: [Int]
-
-    init?(
-        _ query: Query, _ start: Start, _ layout: CollectionLayout, _ catalogue: LayoutCatalogue
-    ) throws(PorticoError) {
-        let records = try RecordCompiler(layout, catalogue)
-        let relation = try records.relation(query)
-        let clauses = try ClauseCompiler(relation: relation, expressions: records.expressions)
-        var kinds: [ScalarKind] = []
-        for field in relation.fields {
-            guard case .scalar(let kind) = try layout.column(field).kind else { return nil }
-            kinds.append(kind)
-        }
-        (self.start, asked, order, self.kinds) = (start, query.order, relation.fields, kinds)
-        sql = try clauses.statement(columns: [SQLFragment(layout.selected)], from: records.rows(where: nil).source).sql
-        if case .after(let values) = relation.start {
-            places = try clauses.keyset(after: values).places
-        } else {
-            places = []
-        }
-    }
-
-    /// Throws `record.cursorInvalid` for a cursor of another order.
-    func statement(of query: Query) throws(PorticoError) -> SQLFragment {
-        var values: [SQLValue] = []
-        if case .after(let cursor) = query.start {
-            guard cursor.values.count == kinds.count else { throw Keyset.foreignCursor }
-            var bound: [SQLValue] = []
-            for (kind, value) in zip(kinds, cursor.values) {
-                guard let value = value.isNull ? .null : kind.comparable(value) else { throw Keyset.foreignCursor }
-                bound.append(value)
-            }
-            values = places.map { bound[$0] }
-        }
-        values.append(.integer(Int64(query.limit + 1)))
-        if case .offset(let rows) = query.start, rows > 0 { values.append(.integer(Int64(rows))) }
-        return SQLFragment(sql, values)
     }
 }

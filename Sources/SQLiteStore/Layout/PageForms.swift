@@ -1,0 +1,73 @@
+import AdapterKit
+import RecordStorage
+import Synchronization
+
+/// The statements of an entity's pages without a filter: compiling one takes longer than binding its values.
+final class PageForms: Sendable {
+    /// Orders and starts whose statements are kept; callers choose them.
+    private static let maximumForms = 64
+
+    private let forms = Mutex<[PageForm]>([])
+
+    func form(_ start: PageForm.Start, _ order: [SortKey]) -> PageForm? {
+        forms.withLock { forms in forms.first { $0.start == start && $0.asked == order } }
+    }
+
+    func keep(_ form: PageForm) {
+        forms.withLock { forms in if forms.count < Self.maximumForms { forms.append(form) } }
+    }
+}
+
+/// A statement that pages of one order and start have, and where its values come from.
+struct PageForm: Sendable {
+    enum Start: Equatable {
+        case first
+        case offset
+        /// Which of the cursor's values are null, bit by bit.
+        case after(nulls: Int)
+
+        /// Nil for a cursor that is too long to be one.
+        init?(_ start: Query.Start) {
+            switch start {
+            case .first, .offset(0): self = .first
+            case .offset: self = .offset
+            case .after(let cursor):
+                guard cursor.values.count <= Entity.maximumSortKeys + 1 else { return nil }
+                var nulls = 0
+                for (position, value) in cursor.values.enumerated() where value.isNull { nulls |= 1 << position }
+                self = .after(nulls: nulls)
+            }
+        }
+    }
+
+    let start: Start
+    /// The order of the query.
+    let asked: [SortKey]
+    /// The fields of the total order.
+    let order: [FieldName]
+    let kinds: [ScalarKind]
+    let sql: String
+    /// Which of the cursor's values each of the first parameters has.
+    let places: [Int]
+
+    /// Throws `record.cursorInvalid` for a cursor of another order.
+    func statement(of query: Query) throws(PorticoError) -> SQLFragment {
+        var values: [SQLValue] = []
+        if case .after(let cursor) = query.start {
+            guard cursor.values.count == kinds.count else { throw Self.foreignCursor }
+            var bound: [SQLValue] = []
+            for (kind, value) in zip(kinds, cursor.values) {
+                guard let value = value.isNull ? .null : kind.comparable(value) else { throw Self.foreignCursor }
+                bound.append(value)
+            }
+            values = places.map { bound[$0] }
+        }
+        values.append(.integer(Int64(query.limit + 1)))
+        if case .offset(let rows) = query.start, rows > 0 { values.append(.integer(Int64(rows))) }
+        return SQLFragment(sql, values)
+    }
+
+    static var foreignCursor: PorticoError {
+        PorticoError(.cursorInvalid, "The cursor belongs to another query.", target: "cursor")
+    }
+}
