@@ -183,7 +183,9 @@ private struct EvaluatedTables: EvaluatedRecords {
         throw PorticoError(.adapterUnavailable, "\(entity) is not searched for a condition on one record.")
     }
 
-    func record(_ id: RecordID, of entity: EntityName) throws -> Record? { try reads.stored(id, in: try layout(entity)) }
+    func record(_ id: RecordID, of entity: EntityName) throws -> Record? {
+        try reads.stored(id, in: try layout(entity))
+    }
 
     private func layout(_ name: EntityName) throws(PorticoError) -> CollectionLayout {
         try reads.catalogue.layout(CollectionID(adapter, name))

@@ -97,7 +97,9 @@ extension PullMachine {
         return start
     }
 
-    private func knownCheckpoint(_ pull: PreparedPull, at snapshot: any StoreSnapshot) throws(PorticoError) -> Checkpoint {
+    private func knownCheckpoint(_ pull: PreparedPull, at snapshot: any StoreSnapshot) throws(PorticoError)
+        -> Checkpoint
+    {
         guard let found = pull.known else {
             return Checkpoint(
                 epoch: tokens.epoch, identity: pull.caller.principal.id, position: snapshot.position,

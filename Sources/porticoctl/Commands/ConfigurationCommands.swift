@@ -90,7 +90,7 @@ struct ConfigurationCommands: AsyncParsableCommand {
                     """)
             }
             guard !dryRun, options.output != .json, report["changes"]?.arrayValue?.isEmpty == false else { return }
-            try Printer(style: options.output).done("The gateway uses it now.")
+            try Printer(style: options.output).reportDone("The gateway uses it now.")
         }
     }
 
