@@ -20,6 +20,8 @@ public final class LaggingStore: MirrorStore {
     private let pause: Duration?
     private let lag: Mutex<Lag>
     private let observers = CommitObservers()
+    /// Observers are called one after the other, in the order of the positions.
+    private let turn = Mutex(())
 
     /// `most`: commits by which the position lags at most. `pause`: after which it catches up where nothing is committed;
     /// nil: never.
@@ -51,13 +53,15 @@ public final class LaggingStore: MirrorStore {
     }
 
     private func move(to choose: (inout Lag) -> Revision?) {
-        let moved = lag.withLock { lag -> Revision? in
-            guard let chosen = choose(&lag), chosen > lag.known else { return nil }
-            lag.known = chosen
-            lag.commits.removeAll { $0 <= chosen }
-            return chosen
+        turn.withLock { _ in
+            let moved = lag.withLock { lag -> Revision? in
+                guard let chosen = choose(&lag), chosen > lag.known else { return nil }
+                lag.known = chosen
+                lag.commits.removeAll { $0 <= chosen }
+                return chosen
+            }
+            if let moved { observers.notify(moved) }
         }
-        if let moved { observers.notify(moved) }
     }
 }
 

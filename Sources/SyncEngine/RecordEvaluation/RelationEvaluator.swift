@@ -21,6 +21,9 @@ public struct RelationEvaluator {
     private static let recursionLimit = 10_000
 
     private let source: any EvaluatedRecords
+    /// Whether a null is as good as false in all that is evaluated. It is in a filter, whose negations ask whether a
+    /// condition is true.
+    private var nullIsFalse = false
 
     /// An evaluator of these records.
     public init(_ source: any EvaluatedRecords) {
@@ -107,18 +110,19 @@ extension RelationEvaluator {
     public func matching(_ filter: Filter?, _ records: [Record], of entity: Entity) throws -> [Record] {
         guard let filter else { return records }
         let condition = try QueryLowering.condition(filter, of: entity, source.entity)
+        var evaluator = self
+        evaluator.nullIsFalse = true
         return try records.filter { record in
-            try RowUnit(RowScope().adding(0, .record(record, entity))).isTrue(condition, self)
+            try RowUnit(RowScope().adding(0, .record(record, entity))).isTrue(condition, evaluator)
         }
     }
 
     /// Whether the relation has a row with that value, where its only column is its records' key: the record is looked up
     /// then, and no other is read. Nil for any other relation.
     func finds(_ key: WireValue, in relation: Relation, _ outer: RowScope) throws -> Bool? {
-        guard case .records(let name, let alias) = relation.source, relation.isOfRows, let id = RecordID(key: key)
-        else {
-            return nil
-        }
+        guard case .records(let name, let alias) = relation.source, relation.isOfRows else { return nil }
+        if nullIsFalse, key.isNull { return false }
+        guard let id = RecordID(key: key) else { return nil }
         let entity = try source.entity(name)
         guard relation.columns == [.field(alias, entity.key.field)] else { return nil }
         guard let record = try source.record(id, of: name), Self.isSame(record[entity.key.field], key) else {

@@ -29,7 +29,7 @@ import Testing
             let figures = counting.takeFigures()
             #expect(figures.undeclared == [], "\(attempt)")
             #expect(figures.begun == 1 && figures.prefetches <= 1, "\(attempt)")
-            #expect(figures.reads >= 2 * count)
+            #expect(figures.reads >= count)
         }
     }
 
@@ -84,7 +84,8 @@ import Testing
         }
         var device = PlainDevice(ann)
         try await device.pull(world)
-        for number in 0..<250 {
+        // With those that change often less than the page holds: it is one stretch of the log.
+        for number in 0..<245 {
             try await change(RecordID(unchecked: "n\(number)"), in: "notes", number, world)
             try await change(RecordID(unchecked: "m\(number)"), in: "messages", number, world)
         }
