@@ -94,7 +94,7 @@ class WorkerRules(GatewayTest):
         for method, caller, status, code in [
             ("GET", {"user": "alice"}, 410, "record.notFound: There is no /quota/thing. (path)"),
             ("GET", {"headers": {"Authorization": "Bearer wrong"}}, 401, "auth."),
-            ("POST", {"user": "alice"}, 405, "route.methodNotAllowed: This path does not take POST. ()"),
+            ("POST", {"user": "alice"}, 405, "route.methodNotAllowed: This path does not take POST. It takes GET, HEAD, OPTIONS. ()"),
         ]:
             with self.subTest(method=method, status=status):
                 answer = self.gateway.request(method, "/quota/thing", **caller)

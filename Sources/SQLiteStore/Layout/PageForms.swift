@@ -2,7 +2,7 @@ import AdapterKit
 import RecordStorage
 import Synchronization
 
-/// The statements of an entity's pages without a filter: compiling one takes longer than binding its values.
+/// The statements of an entity's pages but for their conditions: compiling one takes longer than binding its values.
 final class PageForms: Sendable {
     /// Orders and starts whose statements are kept; callers choose them.
     private static let maximumForms = 64
@@ -18,7 +18,7 @@ final class PageForms: Sendable {
     }
 }
 
-/// A statement that pages of one order and start have, and where its values come from.
+/// The statement that pages of one order and start have around their conditions, and where its values come from.
 struct PageForm: Sendable {
     enum Start: Equatable {
         case first
@@ -46,13 +46,28 @@ struct PageForm: Sendable {
     /// The fields of the total order.
     let order: [FieldName]
     let kinds: [ScalarKind]
-    let sql: String
-    /// Which of the cursor's values each of the first parameters has.
+    /// The columns and the table.
+    let head: String
+    /// The condition that rows come after a cursor; nil where there is none.
+    let keyset: String?
+    /// The order and the limit.
+    let tail: String
+    /// Which of the cursor's values each of the keyset's parameters has.
     let places: [Int]
 
-    /// Throws `record.cursorInvalid` for a cursor of another order.
-    func statement(of query: Query) throws(PorticoError) -> SQLFragment {
-        var values: [SQLValue] = []
+    /// The statement of a query's page of the records for which a condition holds. Throws `record.cursorInvalid` for a
+    /// cursor of another order.
+    func statement(of query: Query, where condition: SQLFragment?) throws(PorticoError) -> SQLFragment {
+        var sql = head
+        var values: [SQLValue] = condition?.values ?? []
+        if condition != nil || keyset != nil {
+            sql += " WHERE ("
+            if let condition { sql += condition.sql }
+            if condition != nil, keyset != nil { sql += " AND " }
+            if let keyset { sql += keyset }
+            sql += ")"
+        }
+        sql += tail
         if case .after(let cursor) = query.start {
             guard cursor.values.count == kinds.count else { throw Self.foreignCursor }
             var bound: [SQLValue] = []
@@ -60,7 +75,7 @@ struct PageForm: Sendable {
                 guard let value = value.isNull ? .null : kind.comparable(value) else { throw Self.foreignCursor }
                 bound.append(value)
             }
-            values = places.map { bound[$0] }
+            values += places.map { bound[$0] }
         }
         values.append(.integer(Int64(query.limit + 1)))
         if case .offset(let rows) = query.start, rows > 0 { values.append(.integer(Int64(rows))) }

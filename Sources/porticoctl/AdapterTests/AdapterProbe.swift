@@ -60,7 +60,7 @@ struct AdapterProbe {
             await check(call, one, isFixture: false, &report)
         }
         for one in described where !one.needsNothing && !calls.contains(where: { one.describes($0) }) {
-            report.notePassed("\(one.method) \(one.path)", "fixtures/calls.json has no call of it")
+            report.noteSkipped("\(one.method) \(one.path)", "fixtures/calls.json has no call of it")
         }
         for entity in adapter.entities { report.check("entity \(entity)", await problem(of: entity)) }
     }
@@ -152,7 +152,7 @@ struct AdapterProbe {
         do {
             try await gateway.administration.post(adapter.refreshPath(mirror), [:])
         } catch let error as CommandError {
-            return report.notePassed(name, "not refreshed: \(error.message)")
+            return report.noteSkipped(name, "not refreshed: \(error.message)")
         }
         let shown = try await gateway.administration.get(path)
         let failure = shown["failure"]
@@ -161,7 +161,7 @@ struct AdapterProbe {
         }
         let reason = "not refreshed: \(code): \(failure?["detail"]?.stringValue ?? "")"
         let isReplayed = fixtures.replayed.contains(shown["upstream"]?.stringValue ?? "")
-        if isReplayed { report.check(name, reason) } else { report.notePassed(name, reason) }
+        if isReplayed { report.check(name, reason) } else { report.noteSkipped(name, reason) }
     }
 
     /// Its list and its first record are answered in every wire format.

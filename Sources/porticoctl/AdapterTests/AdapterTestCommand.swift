@@ -102,10 +102,11 @@ extension AdapterCommands {
 struct CheckReport {
     struct Check {
         let name: String
-        /// Nil: it has passed.
-        let problem: String?
-        /// What is worth knowing of one that has passed.
-        let note: String?
+        /// Nil: it has passed, or was skipped.
+        var problem: String?
+        /// What is worth knowing of one that has passed, or why it was skipped.
+        var note: String?
+        var isSkipped = false
     }
 
     let style: OutputStyle
@@ -115,16 +116,20 @@ struct CheckReport {
 
     var failures: [Check] { checks.filter { $0.problem != nil } }
 
-    mutating func notePassed(_ name: String, _ note: String? = nil) { add(Check(name: name, problem: nil, note: note)) }
+    mutating func notePassed(_ name: String, _ note: String? = nil) { add(Check(name: name, note: note)) }
+
+    mutating func noteSkipped(_ name: String, _ reason: String) {
+        add(Check(name: name, note: reason, isSkipped: true))
+    }
 
     /// `problem`: nil where it has passed.
-    mutating func check(_ name: String, _ problem: String?) { add(Check(name: name, problem: problem, note: nil)) }
+    mutating func check(_ name: String, _ problem: String?) { add(Check(name: name, problem: problem)) }
 
     private mutating func add(_ check: Check) {
         checks.append(check)
         guard style == .text else { return }
         let detail = (check.problem ?? check.note).map { ": \($0)" } ?? ""
-        let word = check.problem != nil ? "FAILED" : check.note != nil ? "skipped" : "passed"
+        let word = check.problem != nil ? "FAILED" : check.isSkipped ? "skipped" : "passed"
         print("\(word.padding(toLength: 7, withPad: " ", startingAt: 0)) \(check.name)\(detail)".visible)
     }
 
@@ -136,6 +141,7 @@ struct CheckReport {
         guard style == .json else { return }
         let values = checks.map { check -> WireValue in
             var members: WireDictionary = ["name": .string(check.name), "passed": .bool(check.problem == nil)]
+            if check.isSkipped { members["skipped"] = true }
             if let detail = check.problem ?? check.note { members["detail"] = .string(detail) }
             return .dictionary(members)
         }

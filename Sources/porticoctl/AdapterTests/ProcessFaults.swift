@@ -24,7 +24,7 @@ struct ProcessFaults {
 
     func check(_ report: inout CheckReport) async throws {
         guard try await gateway.process(of: adapter.name) != nil else {
-            return report.notePassed("\(adapter.name): faults", "none: it runs in the gateway's process")
+            return report.noteSkipped("\(adapter.name): faults", "none: it runs in the gateway's process")
         }
         // What reaches the program: without it, its records are answered all the same.
         let hasCalls = !reads.isEmpty || !adapter.mirrors.isEmpty

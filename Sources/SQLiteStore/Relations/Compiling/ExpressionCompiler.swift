@@ -190,14 +190,24 @@ extension ExpressionCompiler {
     private func pair(
         _ left: RowExpression, _ right: RowExpression
     ) throws(PorticoError) -> (SQLFragment, SQLFragment) {
-        var (a, b) = (try value(left), try value(right))
-        if case .value(let literal) = right, let fitted = TypedSQL.literal(literal, for: a.kind) { b = fitted }
+        var a = try value(left)
+        let b = if let fitted = try fitted(right, to: a.kind) { fitted } else { try value(right) }
         if case .value(let literal) = left, let fitted = TypedSQL.literal(literal, for: b.kind) { a = fitted }
         guard let common = RowValueType.common(a.kind, b.kind) else {
             throw Self.invalid("Values of different kinds meet.")
         }
         if common == .double, a.kind != .decimal, b.kind != .decimal { return (a.fragment, b.fragment) }
         return (a.converted(to: common).fragment, b.converted(to: common).fragment)
+    }
+
+    /// A literal as it is bound where it meets expressions of that kind; nil for everything else.
+    private func fitted(_ expression: RowExpression, to kind: RowValueType?) throws(PorticoError) -> TypedSQL? {
+        guard case .value(let literal) = expression, let fitted = TypedSQL.literal(literal, for: kind) else {
+            return nil
+        }
+        try budget.count()
+        try budget.charge(fitted.fragment)
+        return fitted
     }
 
     private func among(_ operand: RowExpression, _ relation: Relation) throws(PorticoError) -> SQLFragment {

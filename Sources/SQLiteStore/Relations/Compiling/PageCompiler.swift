@@ -20,18 +20,21 @@ struct PageCompiler {
     /// that they find: then their number is known without a statement that counts.
     static let readAhead = 100
 
-    /// Throws as ``RecordCompiler/relation(_:)`` does.
+    /// Throws as ``RecordCompiler/relation(_:where:)`` does.
     init(_ query: Query, in layout: CollectionLayout, _ catalogue: LayoutCatalogue) throws(PorticoError) {
         offset = query.start.offset
-        if query.filter == nil, let form = try Self.form(of: query, layout, catalogue) {
+        let records = try RecordCompiler(layout, catalogue)
+        let rows = records.rows(
+            where: try query.filter.map { (filter) throws(PorticoError) in try records.lowered(filter) })
+        if !rows.isSearch, let form = try Self.form(of: query, records) {
             (order, skipped, readsAhead, limit) = (form.order, 0, false, query.limit + 1)
-            statement = try form.statement(of: query)
+            let condition = try rows.condition.map { (condition) throws(PorticoError) in
+                try records.expressions.condition(condition)
+            }
+            statement = try form.statement(of: query, where: condition)
             return
         }
-        let records = try RecordCompiler(layout, catalogue)
-        var relation = try records.relation(query)
-        let rows = records.rows(where: relation.condition)
-        relation.condition = rows.condition
+        var relation = try records.relation(query, where: rows.condition)
         order = relation.fields
         readsAhead = query.countsAll && rows.isSearch && offset.map { $0 <= Self.readAhead } ?? false
         skipped = readsAhead ? offset ?? 0 : 0
@@ -45,25 +48,23 @@ struct PageCompiler {
     }
 
     /// The statement's form, compiled where it is not known. Nil where it is none that is kept.
-    private static func form(
-        of query: Query, _ layout: CollectionLayout, _ catalogue: LayoutCatalogue
-    ) throws(PorticoError) -> PageForm? {
+    private static func form(of query: Query, _ records: RecordCompiler) throws(PorticoError) -> PageForm? {
+        let layout = records.layout
         guard let start = PageForm.Start(query.start) else { return nil }
         if let known = layout.pages.form(start, query.order) { return known }
-        let records = try RecordCompiler(layout, catalogue)
-        let relation = try records.relation(query)
+        let relation = try records.relation(query, where: nil)
         let clauses = try ClauseCompiler(relation: relation, expressions: records.expressions)
         var kinds: [ScalarKind] = []
         for field in relation.fields {
             guard case .scalar(let kind) = try layout.column(field).kind else { return nil }
             kinds.append(kind)
         }
-        let rows = records.rows(where: nil).source
-        let statement = try clauses.statement(columns: [SQLFragment(layout.selected)], from: rows)
-        var places: [Int] = []
-        if case .after(let values) = relation.start { places = try clauses.keyset(after: values).places }
+        var keyset: Keyset?
+        if case .after(let values) = relation.start { keyset = try clauses.keyset(after: values) }
         let form = PageForm(
-            start: start, asked: query.order, order: relation.fields, kinds: kinds, sql: statement.sql, places: places)
+            start: start, asked: query.order, order: relation.fields, kinds: kinds,
+            head: "SELECT " + layout.selected + records.rows(where: nil).source.sql, keyset: keyset?.condition.sql,
+            tail: (clauses.ordered() + clauses.limited()).sql, places: keyset?.places ?? [])
         layout.pages.keep(form)
         return form
     }

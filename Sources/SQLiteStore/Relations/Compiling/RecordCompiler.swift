@@ -23,16 +23,26 @@ struct RecordCompiler {
 
     /// Throws as ``QueryLowering`` does, and `request.limitExceeded` where the statement becomes too large.
     func condition(_ filter: Filter) throws(PorticoError) -> SQLFragment {
-        try expressions.condition(try QueryLowering.condition(filter, of: layout.entity, declaration))
+        try expressions.condition(try lowered(filter))
     }
 
-    func relation(_ query: Query) throws(PorticoError) -> Relation {
-        try QueryLowering.relation(query, of: layout.entity, declaration)
+    /// Throws as ``QueryLowering`` does.
+    func lowered(_ filter: Filter) throws(PorticoError) -> RowExpression {
+        try QueryLowering.condition(filter, of: layout.entity, declaration)
+    }
+
+    /// The relation of a query whose condition was lowered before.
+    func relation(_ query: Query, where condition: RowExpression?) throws(PorticoError) -> Relation {
+        var query = query
+        query.filter = nil
+        var relation = try QueryLowering.relation(query, of: layout.entity, declaration)
+        relation.condition = condition
+        return relation
     }
 
     func count(_ filter: Filter?) throws(PorticoError) -> SQLFragment {
         guard let filter else { return SQLFragment("SELECT count(*) FROM \(layout.table)") }
-        let rows = rows(where: try QueryLowering.condition(filter, of: layout.entity, declaration))
+        let rows = rows(where: try lowered(filter))
         let statement = SQLFragment("SELECT count(*)") + rows.source
         guard let condition = rows.condition else { return statement }
         return statement + .build(" WHERE $", [try expressions.condition(condition)])

@@ -43,7 +43,7 @@ struct SimulatorTests {
             SimulationPlan(
                 seed: seed, operations: 100, sabotage: sabotage, keepsTrace: keepsTrace,
                 // Only a file can have that broken.
-                filesEvery: sabotage == .checkpointFirst ? 1 : 4))
+                filesEvery: sabotage == .checkpointFirst ? 1 : 2))
         return try await simulation.run()
     }
 }

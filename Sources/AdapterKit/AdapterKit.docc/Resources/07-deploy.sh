@@ -1,3 +1,0 @@
-$ porticoctl adapter pack --version 1.0.0
-./tasks-1.0.0.adapter
-$ porticoctl adapters install tasks-1.0.0.adapter --data /var/lib/portico
