@@ -3,10 +3,10 @@
 A module may have as many of those as `openings.json` says, which only falls: `--write-table` lowers it.
 """
 
-import json
 import re
 from collections import defaultdict
 
+import ratchet
 from violation import Violation
 
 _REFUSED = re.compile(r"[\"'(]*(?:What|Of|Those|Who|How)\b")
@@ -14,21 +14,15 @@ _LIST = "Tests/Checks/openings.json"
 
 
 def check(repository):
-    allowed = _allowed(repository)
-    for module, found in sorted(_by_module(repository).items()):
-        most = allowed.get(module, 0)
-        if len(found) > most:
-            path, line, text = found[-1]
-            yield Violation(
-                path, line, "openings",
-                f"`{text[:40]}` names nothing; open with a noun phrase or a verb ({len(found)} in {module}, {most} at most)")
+    for module, found, most in ratchet.excesses(repository, _LIST, _by_module(repository)):
+        path, line, text = found[-1]
+        yield Violation(
+            path, line, "openings",
+            f"`{text[:40]}` names nothing; open with a noun phrase or a verb ({len(found)} in {module}, {most} at most)")
 
 
 def write(repository):
-    allowed = _allowed(repository)
-    counts = {module: len(found) for module, found in _by_module(repository).items()}
-    lowered = {module: min(counts[module], most) for module, most in sorted(allowed.items()) if counts.get(module)}
-    (repository.root / _LIST).write_text(json.dumps(lowered, indent=4) + "\n")
+    ratchet.lower(repository, _LIST, _by_module(repository))
 
 
 def share(repository):
@@ -38,15 +32,11 @@ def share(repository):
     return round(100 * refused / max(1, len(openings)), 1)
 
 
-def _allowed(repository):
-    return json.loads(repository.text(_LIST)) if _LIST in repository.files else {}
-
-
 def _by_module(repository):
     found = defaultdict(list)
     for path, line, text in _openings(repository):
         if _REFUSED.match(text):
-            found["/".join(path.split("/")[:2])].append((path, line, text))
+            found[ratchet.module_of(path)].append((path, line, text))
     return found
 
 

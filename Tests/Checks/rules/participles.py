@@ -4,10 +4,10 @@ Refused is a participle alone (`made`, `finished`) as the name of a function tha
 waits. A module may have as many of those as `participles.json` says, which only falls: `--write-table` lowers it.
 """
 
-import json
 import re
 from collections import defaultdict
 
+import ratchet
 from swift_source import code_of
 from violation import Violation
 
@@ -21,25 +21,15 @@ _FUNCTION = re.compile(r"^(?P<modifiers>[^\n{}]*?)\bfunc\s+(?P<name>[a-z]+)\b", 
 
 
 def check(repository):
-    allowed = _allowed(repository)
-    for module, found in sorted(_by_module(repository).items()):
-        most = allowed.get(module, 0)
-        if len(found) > most:
-            path, line, name = found[-1]
-            yield Violation(
-                path, line, "participles",
-                f"{name} does something and is no verb; name it by what it does ({len(found)} in {module}, {most} at most)")
+    for module, found, most in ratchet.excesses(repository, _LIST, _by_module(repository)):
+        path, line, name = found[-1]
+        yield Violation(
+            path, line, "participles",
+            f"{name} does something and is no verb; name it by what it does ({len(found)} in {module}, {most} at most)")
 
 
 def write(repository):
-    allowed = _allowed(repository)
-    counts = {module: len(found) for module, found in _by_module(repository).items()}
-    lowered = {module: min(counts[module], most) for module, most in sorted(allowed.items()) if counts.get(module)}
-    (repository.root / _LIST).write_text(json.dumps(lowered, indent=4) + "\n")
-
-
-def _allowed(repository):
-    return json.loads(repository.text(_LIST)) if _LIST in repository.files else {}
+    ratchet.lower(repository, _LIST, _by_module(repository))
 
 
 def _by_module(repository):
@@ -51,7 +41,7 @@ def _by_module(repository):
         for match in _FUNCTION.finditer(code):
             if _is_participle(match["name"]) and _acts(match["modifiers"], code[match.end():]):
                 line = code.count("\n", 0, match.start("name")) + 1
-                found["/".join(path.split("/")[:2])].append((path, line, match["name"]))
+                found[ratchet.module_of(path)].append((path, line, match["name"]))
     return found
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections import defaultdict
 
+import ratchet
 from swift_source import code_of
 from violation import Violation
 
@@ -22,7 +23,7 @@ TOP_TYPE = re.compile(
 
 
 def check(repository):
-    allowed = _allowed(repository)
+    allowed = ratchet.allowed(repository, _LIST)
     for name, places in sorted(_repeated(repository).items()):
         for module in sorted(places.keys() - set(allowed.get(name, []))):
             path, line = places[module]
@@ -32,13 +33,9 @@ def check(repository):
 
 def write(repository):
     found = _repeated(repository)
-    allowed = {name: sorted(found[name].keys() & set(modules)) for name, modules in _allowed(repository).items() if name in found}
+    allowed = {name: sorted(found[name].keys() & set(modules)) for name, modules in ratchet.allowed(repository, _LIST).items() if name in found}
     lines = [f"    {json.dumps(name)}: {json.dumps(modules)}" for name, modules in sorted(allowed.items()) if len(modules) > 1]
     (repository.root / _LIST).write_text("{\n" + ",\n".join(lines) + "\n}\n")
-
-
-def _allowed(repository):
-    return json.loads(repository.text(_LIST)) if _LIST in repository.files else {}
 
 
 def _repeated(repository):
