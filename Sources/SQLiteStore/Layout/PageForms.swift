@@ -9,8 +9,10 @@ final class PageForms: Sendable {
 
     private let forms = Mutex<[PageForm]>([])
 
-    func form(_ start: PageForm.Start, _ order: [SortKey]) -> PageForm? {
-        forms.withLock { forms in forms.first { $0.start == start && $0.asked == order } }
+    /// The form of the query's order and start; nil where none is kept.
+    func form(of query: Query) -> PageForm? {
+        guard let start = PageForm.Start(query.start) else { return nil }
+        return forms.withLock { forms in forms.first { $0.start == start && $0.asked == query.order } }
     }
 
     func keep(_ form: PageForm) {

@@ -22,18 +22,31 @@ struct PageCompiler {
 
     /// Throws as ``RecordCompiler/relation(_:where:)`` does.
     init(_ query: Query, in layout: CollectionLayout, _ catalogue: LayoutCatalogue) throws(PorticoError) {
-        offset = query.start.offset
+        if query.filter == nil, let form = layout.pages.form(of: query) {
+            try self.init(query, form, where: nil)
+            return
+        }
         let records = try RecordCompiler(layout, catalogue)
         let rows = records.rows(
             where: try query.filter.map { (filter) throws(PorticoError) in try records.lowered(filter) })
         if !rows.isSearch, let form = try Self.form(of: query, records) {
-            (order, skipped, readsAhead, limit) = (form.order, 0, false, query.limit + 1)
             let condition = try rows.condition.map { (condition) throws(PorticoError) in
                 try records.expressions.condition(condition)
             }
-            statement = try form.statement(of: query, where: condition)
-            return
+            try self.init(query, form, where: condition)
+        } else {
+            try self.init(query, rows, records)
         }
+    }
+
+    private init(_ query: Query, _ form: PageForm, where condition: SQLFragment?) throws(PorticoError) {
+        offset = query.start.offset
+        (order, skipped, readsAhead, limit) = (form.order, 0, false, query.limit + 1)
+        statement = try form.statement(of: query, where: condition)
+    }
+
+    private init(_ query: Query, _ rows: RecordCompiler.Rows, _ records: RecordCompiler) throws(PorticoError) {
+        offset = query.start.offset
         var relation = try records.relation(query, where: rows.condition)
         order = relation.fields
         readsAhead = query.countsAll && rows.isSearch && offset.map { $0 <= Self.readAhead } ?? false
@@ -44,14 +57,14 @@ struct PageCompiler {
         }
         limit = relation.limit ?? 0
         statement = try ClauseCompiler(relation: relation, expressions: records.expressions)
-            .statement(columns: [SQLFragment(layout.selected)], from: rows.source)
+            .statement(columns: [SQLFragment(records.layout.selected)], from: rows.source)
     }
 
     /// The statement's form, compiled where it is not known. Nil where it is none that is kept.
     private static func form(of query: Query, _ records: RecordCompiler) throws(PorticoError) -> PageForm? {
         let layout = records.layout
+        if let known = layout.pages.form(of: query) { return known }
         guard let start = PageForm.Start(query.start) else { return nil }
-        if let known = layout.pages.form(start, query.order) { return known }
         let relation = try records.relation(query, where: nil)
         let clauses = try ClauseCompiler(relation: relation, expressions: records.expressions)
         var kinds: [ScalarKind] = []
