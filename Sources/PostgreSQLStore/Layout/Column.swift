@@ -2,23 +2,7 @@ import AdapterKit
 import RecordStorage
 import WireFormats
 
-/// Storage of single values: a column's type, or that of a list's elements.
-enum ScalarKind: String, Sendable {
-    case bool, integer, double, text, date, data, decimal
-
-    init?(_ shape: Shape) {
-        switch shape {
-        case .bool: self = .bool
-        case .integer: self = .integer
-        case .double: self = .double
-        case .string, .choice: self = .text
-        case .date: self = .date
-        case .data: self = .data
-        case .decimal: self = .decimal
-        case .any, .list, .object: return nil
-        }
-    }
-
+extension ScalarKind {
     /// The type of the column that values are compared and ordered by.
     var sqlType: SQLType {
         switch self {
@@ -61,25 +45,8 @@ enum ScalarKind: String, Sendable {
     }
 }
 
-/// The form of a field in its table. The registry keeps it as text, to recognise fields whose kind has changed.
-enum ColumnKind: Sendable, Equatable {
-    /// A column of its own type. A decimal has two: its text as it was written, and what it is compared by.
-    case scalar(ScalarKind)
-    /// Encoded in one column, and its elements in an array beside it.
-    case list(ScalarKind)
-    /// Encoded in one column.
-    case encoded
-
-    init(_ shape: Shape) {
-        if let kind = ScalarKind(shape) {
-            self = .scalar(kind)
-        } else if case .list(let element) = shape, let kind = ScalarKind(element) {
-            self = .list(kind)
-        } else {
-            self = .encoded
-        }
-    }
-
+extension ColumnKind {
+    /// The kind as the registry keeps it.
     var text: String {
         switch self {
         case .scalar(let kind): kind.rawValue

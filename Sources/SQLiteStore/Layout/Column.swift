@@ -58,25 +58,8 @@ final class Column: Sendable {
     }
 }
 
-/// The form of a field in its table. The registry keeps it as text, to recognise fields whose kind has changed.
-enum ColumnKind: Sendable, Equatable {
-    /// A column of its own type. A decimal has two: its text as it was written, and what it is compared by.
-    case scalar(ScalarKind)
-    /// Encoded in one column, and once more value by value in a table of its own, which finds rows by an element.
-    case list(ScalarKind)
-    /// Encoded in one column.
-    case encoded
-
-    init(_ shape: Shape) {
-        if let kind = ScalarKind(shape) {
-            self = .scalar(kind)
-        } else if case .list(let element) = shape, let kind = ScalarKind(element) {
-            self = .list(kind)
-        } else {
-            self = .encoded
-        }
-    }
-
+extension ColumnKind {
+    /// The kind as the registry keeps it.
     var text: String {
         switch self {
         case .scalar(let kind): kind.storedName

@@ -1,5 +1,6 @@
 import AdapterKit
 import GRDB
+import RecordStorage
 import Synchronization
 
 /// Keeps SQLite's statistics of the collections' tables (`ANALYZE`) near the truth.

@@ -41,23 +41,7 @@ extension String {
     }
 }
 
-/// How single values are stored: a column's type, or that of a list's elements.
-enum ScalarKind: String, Sendable {
-    case bool, integer, double, text, date, data, decimal
-
-    init?(_ shape: Shape) {
-        switch shape {
-        case .bool: self = .bool
-        case .integer: self = .integer
-        case .double: self = .double
-        case .string, .choice: self = .text
-        case .date: self = .date
-        case .data: self = .data
-        case .decimal: self = .decimal
-        case .any, .list, .object: return nil
-        }
-    }
-
+extension ScalarKind {
     /// The type of the column that values are compared and ordered by.
     var sqlType: String {
         switch self {

@@ -1,5 +1,6 @@
 import AdapterKit
 import GRDB
+import RecordStorage
 
 /// Writes a collection's rows and, in step with them, the tables beside it: elements of lists, the full-text index.
 struct StoredRowWriter {

@@ -91,7 +91,7 @@ extension QueryLowering {
         }
 
         func checkIsText(_ name: FieldName) throws(PorticoError) {
-            guard RowValueType(try known(name).shape) == .text else {
+            guard ScalarKind(try known(name).shape) == .text else {
                 throw PorticoError(.requestInvalid, "`\(name)` is no text.", target: name.text)
             }
         }
@@ -189,7 +189,7 @@ extension QueryLowering {
         let entity = try declaration(other)
         let field = try scope.known(name)
         let key = entity.key.field
-        guard let kind = RowValueType(field.shape), kind == entity.field(key).flatMap({ RowValueType($0.shape) }) else {
+        guard let kind = ScalarKind(field.shape), kind == entity.field(key).flatMap({ ScalarKind($0.shape) }) else {
             throw PorticoError(
                 .requestInvalid, "`\(name)` cannot hold the id of a record of \(other).", target: name.text)
         }
@@ -220,22 +220,6 @@ extension Shape {
         case (.integer, _), (.double, _): value.int64Value != nil || value.doubleValue.map { !$0.isNaN } ?? false
         case (.decimal, _): value.decimalValue != nil
         default: false
-        }
-    }
-}
-
-extension RowValueType {
-    /// The type of a field's values; nil where they are no single ones.
-    fileprivate init?(_ shape: Shape) {
-        switch shape {
-        case .bool: self = .bool
-        case .integer: self = .integer
-        case .double: self = .double
-        case .string, .choice: self = .text
-        case .date: self = .date
-        case .data: self = .data
-        case .decimal: self = .decimal
-        case .any, .list, .object: return nil
         }
     }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 
 /// From expressions to SQL, each with its kind.
 struct ExpressionCompiler {

@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 
 /// A piece of SQL and what its values are.
 struct TypedSQL {
