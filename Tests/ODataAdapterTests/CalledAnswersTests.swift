@@ -48,15 +48,26 @@ import Testing
         #expect(try answers.answer(key(1, "alice")) == nil && answers.answer(key(1, "bob")) != nil)
     }
 
-    @Test func `the sign-in with the most answers loses those that were used longest ago`() throws {
+    @Test func `the account with the most answers loses those that were used longest ago`() throws {
         let answers = CalledAnswers(mostAnswers: 16)
-        answers.keep(try answer(), as: try key(0, "bob"), since: answers.removals)
+        answers.keep(try answer(), as: try key(0, "bob"), of: .account("bob"), since: answers.removals)
         for number in 0..<200 {
-            answers.keep(try answer(), as: try key(number, "alice"), since: answers.removals)
+            answers.keep(try answer(), as: try key(number, "alice"), of: .account("alice"), since: answers.removals)
             #expect(answers.count <= 16)
         }
         #expect(try answers.answer(key(0, "bob")) != nil)
         #expect(try answers.answer(key(0, "alice")) == nil && answers.answer(key(199, "alice")) != nil)
+    }
+
+    @Test func `an account that asks for much takes no answer that another one had fetched`() throws {
+        let answers = CalledAnswers(mostAnswers: 16)
+        answers.keep(try answer(), as: try key(0), of: .account("bob"), since: answers.removals)
+        for number in 1..<200 {
+            let owner = number.isMultiple(of: 2) ? nil : "sign-in \(number)"
+            answers.keep(
+                try answer(), as: try key(number, owner), of: .account("alice"), since: answers.removals)
+        }
+        #expect(try answers.answer(key(0)) != nil)
     }
 
     @Test func `bytes are bounded, and a large answer is not kept`() throws {

@@ -28,6 +28,8 @@ final class CalledAnswers: Sendable {
 
     private struct Kept {
         let answer: Answer
+        /// The account that had it fetched.
+        let account: CallerIdentity
         var used: UInt64
     }
 
@@ -60,12 +62,12 @@ final class CalledAnswers: Sendable {
     }
 
     /// An answer of more than an eighth of the bytes is not kept, nor one from before the last removal.
-    func keep(_ answer: Answer, as key: Key, since removals: UInt64) {
+    func keep(_ answer: Answer, as key: Key, of account: CallerIdentity = .current, since removals: UInt64) {
         state.withLock { state in
             Self.remove(key, &state)
             guard state.removals == removals, answer.bytes <= mostBytes / 8 else { return }
             state.uses += 1
-            state.answers[key] = Kept(answer: answer, used: state.uses)
+            state.answers[key] = Kept(answer: answer, account: account, used: state.uses)
             state.bytes += answer.bytes
             if state.answers.count > mostAnswers || state.bytes > mostBytes { makeRoom(&state) }
         }
@@ -91,20 +93,17 @@ final class CalledAnswers: Sendable {
         if let gone = state.answers.removeValue(forKey: key) { state.bytes -= gone.answer.bytes }
     }
 
-    /// An eighth at a time, so that one look at all of them serves many answers. Those of the sign-in with the most go first, of
-    /// them those that were used longest ago.
+    /// Removes an eighth at a time, so that one look at all of them serves many answers. Those of the account with the most
+    /// bytes go first, of them those that were used longest ago.
     private func makeRoom(_ state: inout State) {
-        var counts: [String?: Int] = [:]
-        for key in state.answers.keys { counts[key.owner, default: 0] += 1 }
+        var bytes: [CallerIdentity: Int] = [:]
+        for kept in state.answers.values { bytes[kept.account, default: 0] += kept.answer.bytes }
         let oldest = state.answers.sorted { $0.value.used < $1.value.used }
-        while state.answers.count > mostAnswers / 8 * 7 || state.bytes > mostBytes / 8 * 7 {
-            guard let largest = counts.max(by: { $0.value < $1.value }) else { return }
-            let most = largest.key
-            for (key, _) in oldest where key.owner == most {
+        for account in bytes.keys.sorted(by: { bytes[$0, default: 0] > bytes[$1, default: 0] }) {
+            for (key, kept) in oldest where kept.account == account {
                 guard state.answers.count > mostAnswers / 8 * 7 || state.bytes > mostBytes / 8 * 7 else { return }
                 Self.remove(key, &state)
             }
-            counts.removeValue(forKey: most)
         }
     }
 }
